@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/port"
 	"railguard/cluster/timing"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -216,9 +215,9 @@ func TestEveryNodeCompiles(t *testing.T) {
 	g := newGroup(t)
 	g.form(3)
 	digest := stageList(t, g.follower(), encodedList(t, "FIRST WORKS"))
-	want := port.ListTables{Digest: digest, Matcher: ofac.MatcherVersion}
+	want := tablesKey{digest, ofac.MatcherVersion}
 	for id, n := range g.all() {
-		require.Contains(t, n.lists.nameTables(), want, id)
+		require.NotNil(t, tablesNamed(n.lists.nameTables(), want), id)
 		require.Nil(t, n.List())
 	}
 	activateList(t, g.follower(), digest)
@@ -395,4 +394,31 @@ func TestCompileTakesFromTheActiveList(t *testing.T) {
 	awaitList(t, n, digest)
 	require.Equal(t, n.List(), n.lists.similarList(ofac.MatcherVersion))
 	require.Nil(t, n.lists.similarList(ofac.MatcherVersion+1))
+}
+
+// TestTwoBuildsOfOneMatcher: a node that answers sample questions otherwise, with the same list and
+// version of the matcher, is named in the status, and no version is raised meanwhile.
+func TestTwoBuildsOfOneMatcher(t *testing.T) {
+	g := newGroup(t)
+	g.form(3)
+	digest := stageList(t, g.follower(), encodedList(t, "FIRST WORKS"))
+	activateList(t, g.follower(), digest)
+	g.awaitEqual()
+	leader, id := g.leader(), g.follower().NodeID()
+	require.Empty(t, leader.lists.judgesOtherwise())
+	s, fresh := leader.peers.freshSample(id)
+	require.True(t, fresh)
+	tables := slices.Clone(s.pong.Tables)
+	require.NotZero(t, tables[0].Sample)
+	require.Eventually(t, func() bool { // The next ping brings the true answer again.
+		tables[0].Sample++
+		leader.peers.mu.Lock()
+		s := leader.peers.samples[id]
+		s.pong.Tables, s.at = tables, time.Now()
+		leader.peers.samples[id] = s
+		leader.peers.mu.Unlock()
+		warnings := strings.Join(leader.Status(t.Context()).Warnings, "\n")
+		err := leader.MatcherReady(ofac.MatcherVersion)
+		return strings.Contains(warnings, id+" (release") && err != nil && strings.Contains(err.Error(), "judges names otherwise")
+	}, groupPatience, time.Millisecond)
 }

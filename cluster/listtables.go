@@ -286,7 +286,7 @@ func (k *listKeeper) nameTables() []port.ListTables {
 	var tables []port.ListTables
 	for _, index := range k.ready {
 		if key := keyOf(index); k.wantsTables(key) {
-			tables = append(tables, port.ListTables{Digest: key.digest, Matcher: key.matcher})
+			tables = append(tables, port.ListTables{Digest: key.digest, Matcher: key.matcher, Sample: index.SampleDigest()})
 		}
 	}
 	return tables
@@ -336,10 +336,34 @@ func (k *listKeeper) awaitTables(ctx context.Context, key tablesKey) {
 	}
 }
 
+// tablesNamed returns the tables of a list for a version of the matcher among those that a node has
+// finished, or nil.
+func tablesNamed(tables []port.ListTables, key tablesKey) *port.ListTables {
+	at := slices.IndexFunc(tables, func(t port.ListTables) bool { return t.Digest == key.digest && t.Matcher == key.matcher })
+	if at < 0 {
+		return nil
+	}
+	return &tables[at]
+}
+
+// judgesOtherwise names a node that answers sample questions otherwise than this one although it has
+// the same list and version of the matcher, or returns "".
+func (k *listKeeper) judgesOtherwise() string {
+	for _, own := range k.nameTables() {
+		for _, id := range k.peers.replica.otherIDs() {
+			s, fresh := k.peers.freshSample(string(id))
+			if theirs := tablesNamed(s.pong.Tables, tablesKey{own.Digest, own.Matcher}); fresh && theirs != nil && theirs.Sample != own.Sample {
+				return fmt.Sprintf("%s (release %s) judges names otherwise than this node with version %d of the matcher and list %s: the two were not built from the same sources, or one of the machines computes wrong. Stop the one that is wrong",
+					id, s.pong.Release, own.Matcher, ofac.SnapshotID(own.Digest))
+			}
+		}
+	}
+	return ""
+}
+
 // isEverywhere reports whether every voter that answers has made the tables.
 func (k *listKeeper) isEverywhere(key tablesKey) bool {
-	want := port.ListTables{Digest: key.digest, Matcher: key.matcher}
-	if !slices.Contains(k.nameTables(), want) {
+	if tablesNamed(k.nameTables(), key) == nil {
 		return false
 	}
 	if k.peers.hasNoPort() {
@@ -349,7 +373,7 @@ func (k *listKeeper) isEverywhere(key tablesKey) bool {
 		if server.Suffrage != raft.Voter || server.ID == k.peers.replica.self {
 			continue
 		}
-		if s, fresh := k.peers.freshSample(string(server.ID)); fresh && !s.silent && !slices.Contains(s.pong.Tables, want) {
+		if s, fresh := k.peers.freshSample(string(server.ID)); fresh && !s.silent && tablesNamed(s.pong.Tables, key) == nil {
 			return false
 		}
 	}
@@ -362,6 +386,9 @@ func (k *listKeeper) isEverywhere(key tablesKey) bool {
 // tables: that voter's calls would be 503 until it is upgraded.
 func (n *Node) MatcherReady(to uint16) error {
 	settings := n.Settings()
+	if other := n.lists.judgesOtherwise(); other != "" {
+		return fmt.Errorf("%w: %s", ErrMatcherNotReady, other)
+	}
 	for _, server := range n.replica.listServers() {
 		if server.Suffrage != raft.Voter {
 			continue
@@ -377,7 +404,7 @@ func (n *Node) MatcherReady(to uint16) error {
 		switch {
 		case !slices.Contains(carried, to):
 			return fmt.Errorf("%w: %s carries %v, not %d", ErrMatcherNotReady, id, carried, to)
-		case settings.List != nil && !slices.Contains(tables, port.ListTables{Digest: settings.List.Digest, Matcher: to}):
+		case settings.List != nil && tablesNamed(tables, tablesKey{settings.List.Digest, to}) == nil:
 			return fmt.Errorf("%w: %s has not compiled the active list for version %d yet", ErrMatcherNotReady, id, to)
 		}
 	}

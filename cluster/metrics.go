@@ -49,7 +49,7 @@ type gauges struct {
 	diskFree, clockOffset, voters, healthy *metrics.Gauge
 	historyMissing, oldestLogAge           *metrics.Gauge
 	logTimeBehind, leapWaiting             *metrics.Gauge
-	otherLineage                           *metrics.Gauge
+	otherLineage, judgesOtherwise          *metrics.Gauge
 	diskBytes, diskLevel                   *metrics.Gauge
 	snapshotTime                           *metrics.Gauge // Unix seconds; 0: none was taken since the start.
 }
@@ -63,7 +63,7 @@ func newGauges(id string) *gauges {
 		lag: gauge("apply_lag_entries"), snapshotIndex: gauge("snapshot_index"),
 		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
 		diskFree: gauge("disk_free_ratio"), diskBytes: gauge("disk_free_bytes"), diskLevel: gauge("disk_level"),
-		clockOffset: gauge("clock_offset_seconds"), logTimeBehind: gauge("log_time_behind_seconds"), leapWaiting: gauge("time_unconfirmed"), otherLineage: gauge("other_lineage"),
+		clockOffset: gauge("clock_offset_seconds"), logTimeBehind: gauge("log_time_behind_seconds"), leapWaiting: gauge("time_unconfirmed"), otherLineage: gauge("other_lineage"), judgesOtherwise: gauge("judges_otherwise"),
 		voters: gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
@@ -88,6 +88,7 @@ func (n *Node) setMetrics(now time.Time) {
 	g.clockOffset.Set(float64(offset) / float64(engine.Second))
 	n.clocks.tellOffset(n.life.log, offset)
 	g.logTimeBehind.Set(float64(n.clocks.logBehind()) / float64(engine.Second))
+	g.judgesOtherwise.Set(truthGauge(n.lists.judgesOtherwise() != ""))
 	g.otherLineage.Set(truthGauge(n.lineage.strangerLately() != ""))
 	g.leapWaiting.Set(truthGauge(n.clocks.waiting.Load() != nil))
 	g.voters.Set(float64(voters))

@@ -252,6 +252,9 @@ func (n *Node) listWarnings() []string {
 	if at := engine.Time(n.state.displaced.Load()); at > 0 && n.LogTime() < at+displacedShown {
 		warnings = append(warnings, "R25 forgets payments that still count: there are more pairs of agent and counterparty than its table holds")
 	}
+	if other := n.lists.judgesOtherwise(); other != "" {
+		warnings = append(warnings, other)
+	}
 	if stranger := n.lineage.strangerLately(); stranger != "" {
 		warnings = append(warnings, "a node of another recovery of this cluster is there: "+stranger)
 	}

@@ -112,6 +112,7 @@ type Pong struct {
 type ListTables struct {
 	Digest  [32]byte `cbor:"1,keyasint"`
 	Matcher uint16   `cbor:"2,keyasint"`
+	Sample  uint64   `cbor:"3,keyasint,omitempty"` // What the tables answer to sample questions (ofac.Index.SampleDigest).
 }
 
 // ForwardCall carries a frame of records to the leader.

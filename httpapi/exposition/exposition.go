@@ -70,6 +70,7 @@ var Help = map[string]string{
 	"railguard_cluster_terms_led_total":                  "Terms this node has led.",
 	"railguard_cluster_voters":                           "Voters of the group.",
 	"railguard_cluster_voters_answering":                 "Voters that answer this node, itself included.",
+	"railguard_cluster_judges_otherwise":                 "1 while a node answers sample questions otherwise than this one with the same list and matcher.",
 	"railguard_cluster_other_lineage":                    "1 while a node of another recovery of this cluster was met within five minutes.",
 	"railguard_cluster_time_unconfirmed":                 "1 while no leader opens its term because the clocks are further beyond the log than is credible.",
 	"railguard_cluster_log_time_behind_seconds":          "How far log time is behind the clocks of a quorum; below 0: ahead of them.",

@@ -38,7 +38,7 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 	every, unbound := NewScratch(), shipped
 	every.scorer.tuned = &unbound // This copy has the same numbers. But with any numbers other than shipped the scorer uses no bounds.
 	scratch, other, matched := NewScratch(), NewScratch(), 0
-	read := &Index{list.WithoutNotes()}
+	read := &Index{Tables: list.WithoutNotes()}
 	for i := range count {
 		name := names[random.IntN(len(names))]
 		switch random.IntN(3) {
@@ -75,7 +75,7 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 func TestBeginningsPassOverNothing(t *testing.T) {
 	t.Parallel()
 	list := realList(t, "2025-11-19")
-	every := &Index{list.WithoutNotes()}
+	every := &Index{Tables: list.WithoutNotes()}
 	scratch, found := NewScratch(), 0
 	cut := func(x *Index, written string) []hit {
 		scratch.hits, scratch.scorer.words = scratch.hits[:0], text.AppendWords(scratch.scorer.words[:0], written, false)

@@ -63,6 +63,7 @@ type Help struct {
 // any number of readers.
 type Index struct {
 	index.Tables
+	sample uint64 // See SampleDigest.
 }
 
 // Compile compiles an encoded list of entities for one version of the matcher, the same on
@@ -94,7 +95,9 @@ func (m Matchers) CompileWith(help Help, encoded []byte, version uint16) (compil
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", list.ErrEntities, err)
 	}
-	return &Index{*tables}, nil
+	compiled = &Index{Tables: *tables}
+	compiled.sample = compiled.answerSamples()
+	return compiled, nil
 }
 
 // Compile compiles a list for a version that this program has.

@@ -52,3 +52,20 @@ func TestACompilationThatPanicsIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, list.ErrEntities)
 	require.ErrorContains(t, err, "its compilation panicked: a fault of ours")
 }
+
+// The digest of the sample answers is the same for each compilation, and another one for another
+// list, another matcher, and tables that answer otherwise.
+func TestSampleDigest(t *testing.T) {
+	compile := func(entities []list.Entity, version uint16) uint64 {
+		encoded, err := list.Encode(entities, list.Meta{Source: "test", PublishedAt: 1})
+		require.NoError(t, err)
+		index, err := Matchers{MatcherVersion, MatcherVersion + 1}.Compile(encoded, version)
+		require.NoError(t, err)
+		return index.SampleDigest()
+	}
+	small := listtest.SmallList()
+	first := compile(small, MatcherVersion)
+	require.NotZero(t, first)
+	require.Equal(t, first, compile(small, MatcherVersion))
+	require.NotEqual(t, first, compile(small[1:], MatcherVersion))
+}

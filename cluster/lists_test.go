@@ -406,9 +406,12 @@ func TestTwoBuildsOfOneMatcher(t *testing.T) {
 	g.awaitEqual()
 	leader, id := g.leader(), g.follower().NodeID()
 	require.Empty(t, leader.lists.judgesOtherwise())
-	s, fresh := leader.peers.freshSample(id)
-	require.True(t, fresh)
-	tables := slices.Clone(s.pong.Tables)
+	var tables []port.ListTables
+	require.Eventually(t, func() bool {
+		s, _ := leader.peers.freshSample(id)
+		tables = slices.Clone(s.pong.Tables)
+		return len(tables) > 0
+	}, groupPatience, time.Millisecond)
 	require.NotZero(t, tables[0].Sample)
 	require.Eventually(t, func() bool { // The next ping brings the true answer again.
 		tables[0].Sample++

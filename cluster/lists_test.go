@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/cluster/timing"
 	"railguard/fsm"
 	"railguard/fsm/wire"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +81,24 @@ func (o *outsider) checkpoint(size uint64) (text string) {
 		return err == nil && o.now.Size > size
 	}, 20*time.Second, 20*time.Millisecond)
 	return text
+}
+
+// lateWitness is a witness that has no log yet when a node first asks it: 503 until it has.
+type lateWitness struct {
+	cosigner *note.Cosigner
+	ready    atomic.Pointer[witness.Witness]
+}
+
+func (l *lateWitness) begin(store *watch.State) {
+	l.ready.Store(&witness.Witness{Cosigner: l.cosigner, Store: store, Now: time.Now, Log: func(string, ...any) {}})
+}
+
+func (l *lateWitness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if ready := l.ready.Load(); ready != nil {
+		ready.ServeHTTP(w, r)
+		return
+	}
+	http.Error(w, "no log yet", http.StatusServiceUnavailable)
 }
 
 func newOutsider(t *testing.T, witnesses ...cosigning.Witness) *outsider {
@@ -219,7 +238,7 @@ func TestEvidenceSatisfiesAWitness(t *testing.T) {
 	t.Parallel() // The test mostly waits.
 	cosigner, err := note.NewCosigner("witness.example.org/1", bytes.Repeat([]byte{1}, note.SeedSize))
 	require.NoError(t, err)
-	late := &witness.Witness{Cosigner: cosigner, Now: time.Now, Log: func(string, ...any) {}}
+	late := &lateWitness{cosigner: cosigner}
 	server := httptest.NewServer(late)
 	t.Cleanup(server.Close)
 	o := newOutsider(t, cosigning.Witness{URL: server.URL, Keys: cosigner.VerifierKeys()})
@@ -234,7 +253,7 @@ func TestEvidenceSatisfiesAWitness(t *testing.T) {
 	state, err := watch.OpenState(t.TempDir(), o.get("/log/keys"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = state.Close() })
-	late.Store = state
+	late.begin(state)
 	o.node.api.Witnesses().Round(t.Context())
 	o.node.api.Witnesses().Start()
 	t.Cleanup(o.node.api.Witnesses().Stop)
@@ -261,11 +280,11 @@ func TestEvidenceSatisfiesAWitness(t *testing.T) {
 func TestQuorumOfWitnesses(t *testing.T) {
 	t.Parallel() // The test mostly waits.
 	var policy strings.Builder
-	var late [3]*witness.Witness
+	var late [3]*lateWitness
 	for i := range late {
 		cosigner, err := note.NewCosigner(fmt.Sprintf("w%d.example.org", i+1), bytes.Repeat([]byte{byte(i + 1)}, note.SeedSize))
 		require.NoError(t, err)
-		late[i] = &witness.Witness{Cosigner: cosigner, Now: time.Now, Log: func(string, ...any) {}}
+		late[i] = &lateWitness{cosigner: cosigner}
 		server := httptest.NewServer(late[i])
 		t.Cleanup(server.Close)
 		fmt.Fprintf(&policy, "witness w%d %s %s\n", i+1, cosigner.VerifierKey(), server.URL)
@@ -285,7 +304,7 @@ func TestQuorumOfWitnesses(t *testing.T) {
 		state, err := watch.OpenState(t.TempDir(), o.get("/log/keys"))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = state.Close() })
-		late[i].Store = state
+		late[i].begin(state)
 		return state
 	}
 	first := begin(0)

@@ -48,7 +48,7 @@ type sequencer struct {
 
 	said        chan saying // What persons say of the time while a leap waits.
 	ticked      uint64      // The term in which a tick without a leap was applied.
-	met         bool        // This process has asked the other voters once.
+	met         bool        // This process has asked the other voters once, or was a member of a living group.
 	behindSince engine.Time // Since when log time has been behind the clocks, on the monotonic clock; 0: it is not.
 
 	wake  chan struct{}
@@ -164,10 +164,10 @@ func (s *sequencer) openTerm(term uint64) bool {
 		s.replica.settled.Store(0)
 	}
 	s.dropBatches()
-	if !s.met { // One of them may be of a recovery without this node.
+	if !s.met && !s.lineage.lives() { // One of them may be of a recovery without this node.
 		s.clocks.peers.pingVoters()
-		s.met = true
 	}
+	s.met = true
 	if !s.lineage.maySpeak() || !s.clocks.clocksKnown() {
 		return false
 	}

@@ -66,7 +66,8 @@ var ErrNotEmpty = errors.New("backup: the folder is not empty: restoring goes on
 // restoring fills a folder.
 type restoring struct {
 	order   Order
-	aside   string // Where the folder's former content is; "": there was none.
+	given   []revocation // What ended, by the files and folders that were named.
+	aside   string       // Where the folder's former content is; "": there was none.
 	lists   string
 	store   *audit.Store
 	machine *fsm.Machine
@@ -112,6 +113,10 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 	if err != nil {
 		return nil, err
 	}
+	given, err := readRevocations(order.Revocations) // Before anything is written: a wrong name costs nothing then.
+	if err != nil {
+		return nil, err
+	}
 	aside := ""
 	for _, name := range []string{"", datadir.RaftFolder, datadir.AuditFolder, datadir.ListFolder} {
 		if name == datadir.RaftFolder {
@@ -128,7 +133,7 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 		return nil, fmt.Errorf("backup: data folder %s is in use: %w", order.Dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	r := &restoring{order: order, aside: aside, lists: filepath.Join(order.Dir, datadir.ListFolder)}
+	r := &restoring{order: order, given: given, aside: aside, lists: filepath.Join(order.Dir, datadir.ListFolder)}
 	if r.key, err = nodekey.Draw(); err != nil {
 		return nil, fmt.Errorf("backup: the node's key: %w", err)
 	}
@@ -250,10 +255,7 @@ func (r *restoring) beginLineage(result *Restored, digest string) (*fsm.View, er
 	if applied.Code != wire.Applied {
 		return nil, fmt.Errorf("backup: epoch %d cannot begin here: the backup is of epoch %d, and the last one is 197", r.order.Epoch, result.Report.Epoch)
 	}
-	events, damaged, err := r.gatherRevocations(view.Size)
-	if err != nil {
-		return nil, err
-	}
+	events, damaged := r.gatherRevocations(view.Size)
 	if result.Revoked, err = r.replayRevocations(events, apply); err != nil {
 		return nil, err
 	}

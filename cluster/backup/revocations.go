@@ -3,6 +3,7 @@ package backup
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,25 +73,25 @@ type Revoked struct {
 	Refused []string `json:"refused,omitempty"` // What the state does not take; a person must do it.
 }
 
-// gatherRevocations reads the events behind a leaf from what was given, and from the folder's former
-// content. If that is damaged, which may be why somebody restores, it says so in damaged.
-func (r *restoring) gatherRevocations(after uint64) (events []revocation, damaged []string, err error) {
-	events, err = readRevocations(r.order.Revocations, after)
-	if err != nil || r.aside == "" {
-		return events, nil, err
+// gatherRevocations returns the events behind a leaf, in order: those that were given, and those of
+// the folder's former content. If that is damaged, which may be why somebody restores, damaged says
+// so.
+func (r *restoring) gatherRevocations(after uint64) (events []revocation, damaged []string) {
+	events = slices.Clone(r.given)
+	if r.aside != "" {
+		former, err := readRevocations([]string{r.aside})
+		if err != nil {
+			damaged = append(damaged, "what the former content of the folder says: "+err.Error())
+		}
+		events = append(events, former...)
 	}
-	paths := append(slices.Clone(r.order.Revocations), r.aside)
-	if all, err := readRevocations(paths, after); err != nil {
-		damaged = append(damaged, "what the former content of the folder says: "+err.Error())
-	} else {
-		events = all
-	}
-	return events, damaged, nil
+	events = slices.DeleteFunc(events, func(v revocation) bool { return v.leaf < after })
+	slices.SortStableFunc(events, func(a, b revocation) int { return cmp.Compare(a.leaf, b.leaf) })
+	return slices.CompactFunc(events, func(a, b revocation) bool { return a.leaf == b.leaf && a.kind == b.kind }), damaged
 }
 
-// readRevocations reads the events behind a leaf from files and data folders.
-func readRevocations(paths []string, after uint64) ([]revocation, error) {
-	var all []revocation
+// readRevocations reads the events in files and data folders.
+func readRevocations(paths []string) (all []revocation, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -106,9 +107,7 @@ func readRevocations(paths []string, after uint64) ([]revocation, error) {
 		}
 		all = append(all, some...)
 	}
-	all = slices.DeleteFunc(all, func(v revocation) bool { return v.leaf < after })
-	slices.SortStableFunc(all, func(a, b revocation) int { return int(int64(a.leaf - b.leaf)) })
-	return slices.CompactFunc(all, func(a, b revocation) bool { return a.leaf == b.leaf && a.kind == b.kind }), nil
+	return all, nil
 }
 
 // readEvents reads a file of events, one a line, as `railguard revocations` and GET /v1/events

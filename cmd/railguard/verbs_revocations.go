@@ -105,7 +105,7 @@ func (k *revocationsKept) keepAnswer(ctx context.Context, cursor string) (count 
 	if cursor != "" {
 		query.Set("after", cursor)
 	}
-	if !k.once {
+	if !k.once && cursor != "" { // The first answer comes at once, so that the file is there.
 		query.Set("wait", "20")
 	}
 	data, err := k.fetchAnswer(ctx, &call{method: http.MethodGet, path: "/v1/events?" + query.Encode()})

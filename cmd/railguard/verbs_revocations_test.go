@@ -122,8 +122,10 @@ func TestWhatWasRevokedStaysRevoked(t *testing.T) {
 	require.Equal(t, ended, p.restored(t, p.events))
 	require.Equal(t, ended, p.restored(t, old))
 
-	_, err := backup.Restore([]string{p.backup}, testBackupKeys, backup.Order{Dir: filepath.Join(t.TempDir(), "n1"), ID: "n1", Now: time.Now(), Revocations: []string{p.write("odd", "{]\n")}})
+	unwritten := filepath.Join(t.TempDir(), "n1")
+	_, err := backup.Restore([]string{p.backup}, testBackupKeys, backup.Order{Dir: unwritten, ID: "n1", Now: time.Now(), Revocations: []string{p.write("odd", "{]\n")}})
 	require.ErrorContains(t, err, "line 1")
+	require.NoDirExists(t, unwritten, "what was given is read first")
 	p.refused(exitUsage, "--without-revocations", "backup", "restore", p.backup, "--data", p.in("new"), "--id", "n1")
 }
 

@@ -24,11 +24,14 @@ type revocationsKept struct {
 	client
 	file  string
 	once  bool
+	said  time.Time // When the file last said up to where it is complete.
 	after func(time.Duration) <-chan time.Time
 }
 
-// revocationPause is the pause after a round that failed.
-const revocationPause = 2 * time.Second
+const (
+	revocationPause = 2 * time.Second // Pause after a round that failed, or that a server which drains ended at once.
+	revocationMark  = time.Minute     // So often the file says up to where it is complete although nothing happened.
+)
 
 // eventAnswer is an answer of GET /v1/events.
 type eventAnswer struct {
@@ -72,6 +75,7 @@ func (k *revocationsKept) follow(cmd *cobra.Command) error {
 		return err
 	}
 	for {
+		asked := time.Now()
 		count, next, err := k.keepAnswer(cmd.Context(), cursor)
 		refused := new(exitError)
 		if cmd.Context().Err() != nil {
@@ -82,20 +86,25 @@ func (k *revocationsKept) follow(cmd *cobra.Command) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "the server does not know event %s: the last 30 days are read again\n", cursor)
 			cursor = ""
 			continue
-		case err != nil && (k.once || errors.As(err, &refused) && refused.status/100 == 4):
+		case err != nil && (k.once || errors.As(err, &refused) && refused.status/100 == 4 && refused.status != http.StatusTooManyRequests):
 			return err
 		case err != nil:
 			fmt.Fprintln(cmd.ErrOrStderr(), "not read, and tried again:", err)
-			select {
-			case <-cmd.Context().Done():
-			case <-k.after(revocationPause):
-			}
+			k.pause(cmd.Context())
 			continue
+		case k.once && count == 0:
+			return nil
+		case count == 0 && next == cursor && time.Since(asked) < revocationPause:
+			k.pause(cmd.Context())
 		}
 		cursor = next
-		if k.once && count == 0 {
-			return nil
-		}
+	}
+}
+
+func (k *revocationsKept) pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-k.after(revocationPause):
 	}
 }
 
@@ -116,6 +125,9 @@ func (k *revocationsKept) keepAnswer(ctx context.Context, cursor string) (count 
 	if err := json.Unmarshal(data, &answer); err != nil {
 		return 0, "", fmt.Errorf("the answer is not that of GET /v1/events: %w", err)
 	}
+	if len(answer.Data) == 0 && answer.Next == cursor && time.Since(k.said) < revocationMark {
+		return 0, cursor, nil
+	}
 	var lines bytes.Buffer
 	for _, event := range answer.Data {
 		if err := json.Compact(&lines, event); err != nil {
@@ -131,6 +143,7 @@ func (k *revocationsKept) keepAnswer(ctx context.Context, cursor string) (count 
 		return 0, "", err
 	}
 	lines.Write(append(mark, '\n'))
+	k.said = time.Now()
 	return len(answer.Data), answer.Next, k.appendLines(lines.Bytes())
 }
 

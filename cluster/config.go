@@ -67,6 +67,10 @@ type Config struct {
 	// persons who confirm them; 0: an hour, below 0: any distance.
 	LeapMax engine.Time
 
+	// SilentAfter is how long a node answers from its state although nobody confirms that it is
+	// the newest; 0: 2 s.
+	SilentAfter time.Duration
+
 	WriteDeadline time.Duration // Longest wait of a proposal; 0: 2 s.
 
 	// Matchers are the versions of the matcher for which lists are compiled; nil: those of
@@ -138,6 +142,7 @@ func (c *Config) fillDefaults() {
 	}
 	setDefault(&c.ScrubEvery, 10*time.Second)
 	setDefault(&c.DeadAfter, 10*time.Minute)
+	setDefault(&c.SilentAfter, silentDefault)
 	setDefault(&c.WriteDeadline, time.Duration(engine.WriteDeadline))
 	setDefault(&c.Timing.Heartbeat, 200*time.Millisecond)
 	setDefault(&c.Timing.Election, c.Timing.Heartbeat)

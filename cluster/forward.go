@@ -279,10 +279,12 @@ func (a *arrivals) arrivalOf(peer string, term, process uint64) *arrival {
 	return got
 }
 
-// acceptFrame records a frame, and returns ok if it must be put into the log. It returns
-// fateNothing for a frame whose term is over or whose sender gave it up, and fateUnknown for
-// one that arrived before.
-func (a *arrivals) acceptFrame(peer string, m *port.ForwardCall) (what fate, ok bool) {
+// acceptFrame gives a frame to take, and returns ok if that takes it. Only then the frame counts
+// as arrived: of one that the sequencer had no room for, its sender must hear that nothing
+// happened, also when it asks because the answer was lost. It returns fateNothing as well for a
+// frame whose term is over or whose sender gave it up, and fateUnknown for one that arrived
+// before.
+func (a *arrivals) acceptFrame(peer string, m *port.ForwardCall, take func() bool) (what fate, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	got := a.arrivalOf(peer, m.Term, m.Process)
@@ -291,7 +293,7 @@ func (a *arrivals) acceptFrame(peer string, m *port.ForwardCall) (what fate, ok 
 		return fateNothing, false
 	case slices.Contains(got.arrived, m.Number):
 		return fateUnknown, false
-	case m.Number <= got.floor:
+	case m.Number <= got.floor, !take():
 		return fateNothing, false
 	}
 	if len(got.arrived) >= arrivalsKept {
@@ -328,11 +330,8 @@ func (a *arrivals) takeForwarded(peer string, m *port.ForwardCall, reply func(*p
 	what := fateNothing
 	if m.Term == a.sequencer.replica.opened.Load() {
 		var ok bool
-		if what, ok = a.acceptFrame(peer, m); ok {
-			if a.sequencer.queueBatch(f) {
-				return
-			}
-			what = fateNothing
+		if what, ok = a.acceptFrame(peer, m, func() bool { return a.sequencer.queueBatch(f) }); ok {
+			return
 		}
 	}
 	reply(&port.ForwardReply{Fate: uint8(what)}, nil)

@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/port"
+	"railguard/fsm/wire"
 )
 
 // TestForwarderFollows: when the leader is lost, its calls are given up at once. The same
@@ -42,15 +44,16 @@ func TestForwarderFollows(t *testing.T) {
 // that peer follow. Only the next term begins without records.
 func TestArrivalsOfEveryProcess(t *testing.T) {
 	var a arrivals
+	taken := func() bool { return true }
 	frame := func(term, process, number uint64) bool {
-		_, ok := a.acceptFrame("n2", &port.ForwardCall{Term: term, Process: process, Number: number})
+		_, ok := a.acceptFrame("n2", &port.ForwardCall{Term: term, Process: process, Number: number}, taken)
 		return ok
 	}
 	giveUp := func(term, process, number uint64) (arrived []uint64, ok bool) {
 		return a.giveUp("n2", &port.GiveUpCall{Term: term, Process: process, Number: number})
 	}
 	require.True(t, frame(3, 100, 1))
-	what, ok := a.acceptFrame("n2", &port.ForwardCall{Term: 3, Process: 100, Number: 1})
+	what, ok := a.acceptFrame("n2", &port.ForwardCall{Term: 3, Process: 100, Number: 1}, taken)
 	require.False(t, ok, "a frame arrives once")
 	require.Equal(t, fateUnknown, what, "and nobody is told that it came to nothing")
 	arrived, ok := giveUp(3, 100, 2)
@@ -69,4 +72,30 @@ func TestArrivalsOfEveryProcess(t *testing.T) {
 	_, ok = giveUp(3, 100, 4)
 	require.False(t, ok)
 	require.False(t, frame(4, 100, 2), "and that changed nothing")
+}
+
+// TestRefusedFramesNeverArrived: a frame for which the sequencer had no room did not arrive. If
+// that answer is lost and its sender asks, it hears that nothing happened, and sends the records
+// again at once instead of telling its callers that the outcome is unknown.
+func TestRefusedFramesNeverArrived(t *testing.T) {
+	r := newReplica("n1", time.Now())
+	r.opened.Store(3)
+	a := arrivals{sequencer: &sequencer{replica: r, wake: make(chan struct{}, 1), batches: make([]*peerBatch, peerFramesMax)}}
+	records := frameRecords(1, []attempt{{seq: 1, kind: wire.KindScreen}})
+	answers := make(chan *port.ForwardReply, 2)
+	send := func(number uint64) {
+		a.takeForwarded("n2", &port.ForwardCall{Term: 3, Process: 100, Number: number, Count: 1, Records: records}, func(reply *port.ForwardReply, err error) {
+			require.NoError(t, err)
+			answers <- reply
+		})
+	}
+	send(1)
+	require.Equal(t, uint8(fateNothing), (<-answers).Fate)
+	a.sequencer.batches = nil
+	send(2)
+	arrived, ok := a.giveUp("n2", &port.GiveUpCall{Term: 3, Process: 100, Number: 2})
+	require.True(t, ok)
+	require.Equal(t, []uint64{2}, arrived)
+	send(1)
+	require.Equal(t, uint8(fateNothing), (<-answers).Fate, "given up, it comes to nothing for good")
 }

@@ -51,6 +51,7 @@ type listKeeper struct {
 	staging  gate         // Only one list is staged at a time.
 	queue    chan keptList
 	wake     chan struct{} // Signals that other tables are wanted.
+	replays  func() bool   // Whether the node still reads its log; nil: it does not.
 
 	mu      sync.Mutex // Guards the fields down to failed:
 	active  wantedList
@@ -304,8 +305,10 @@ func (k *listKeeper) answerList(_ context.Context, _ string, m *port.ListCall) (
 	return &port.ListReply{Data: data, Total: info.Size()}, nil
 }
 
-// keepLists is the list keeper's goroutine.
+// keepLists is the list keeper's goroutine. While the node reads its log it makes no tables: the
+// lists that are active and staged on the way will not be when it has read it.
 func (k *listKeeper) keepLists() {
+	var later <-chan time.Time
 	for {
 		select {
 		case list := <-k.queue:
@@ -313,6 +316,12 @@ func (k *listKeeper) keepLists() {
 				k.life.log.Error("list not kept on disk", "error", err)
 			}
 		case <-k.wake:
+			later = time.After(0)
+		case <-later:
+			if k.replays != nil && k.replays() {
+				later = time.After(tablesLook)
+				continue
+			}
 			for k.prepareTables() {
 				if k.life.hasEnded() {
 					return

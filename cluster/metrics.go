@@ -7,6 +7,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/report"
 	"railguard/cluster/timing"
 	"railguard/engine"
 )
@@ -33,6 +34,7 @@ var (
 	votesRetired      = metrics.NewCounter("railguard_cluster_votes_retired_total")
 	termsLed          = metrics.NewCounter("railguard_cluster_terms_led_total")
 	elections         = metrics.NewCounter("railguard_cluster_elections_total")
+	readsAsked        = metrics.NewCounter("railguard_cluster_read_index_questions_total")
 	heartbeatsFailed  = metrics.NewCounter("railguard_cluster_heartbeats_failed_total") // Heartbeats that this node sent as leader, each to one peer.
 	leaderChanges     = metrics.NewCounter("railguard_cluster_leader_changes_total")
 	snapshotsTaken    = metrics.NewCounter("railguard_cluster_snapshots_total")
@@ -50,6 +52,7 @@ type gauges struct {
 	historyMissing, oldestLogAge           *metrics.Gauge
 	logTimeBehind, leapWaiting             *metrics.Gauge
 	otherLineage, judgesOtherwise          *metrics.Gauge
+	silent                                 *metrics.Gauge
 	diskBytes, diskLevel                   *metrics.Gauge
 	snapshotTime                           *metrics.Gauge // Unix seconds; 0: none was taken since the start.
 }
@@ -64,6 +67,7 @@ func newGauges(id string) *gauges {
 		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
 		diskFree: gauge("disk_free_ratio"), diskBytes: gauge("disk_free_bytes"), diskLevel: gauge("disk_level"),
 		clockOffset: gauge("clock_offset_seconds"), logTimeBehind: gauge("log_time_behind_seconds"), leapWaiting: gauge("time_unconfirmed"), otherLineage: gauge("other_lineage"), judgesOtherwise: gauge("judges_otherwise"),
+		silent: gauge("silent"),
 		voters: gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
@@ -91,6 +95,7 @@ func (n *Node) setMetrics(now time.Time) {
 	g.judgesOtherwise.Set(truthGauge(n.lists.judgesOtherwise() != ""))
 	g.otherLineage.Set(truthGauge(n.lineage.strangerLately() != ""))
 	g.leapWaiting.Set(truthGauge(n.clocks.waiting.Load() != nil))
+	g.silent.Set(truthGauge(n.contact.state() != report.Current))
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
 	g.historyMissing.Set(truthGauge(n.history.busy.Load()))

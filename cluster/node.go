@@ -44,6 +44,7 @@ type Node struct {
 	arrivals  *arrivals
 	adapter   *adapter
 	reads     *readRounds
+	contact   *contact
 
 	// These parts run beside the records.
 	duties     *duties
@@ -181,7 +182,11 @@ func (n *Node) assembleWay() {
 	n.forwarder.committed = committed
 	n.sequencer.forwarder = n.forwarder
 	n.arrivals = &arrivals{sequencer: n.sequencer}
-	n.reads = &readRounds{replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline, committed: committed}
+	n.reads = &readRounds{
+		replica: n.replica, peers: n.peers, progress: &n.progress, patience: n.config.WriteDeadline, stop: n.life.stop, opened: n.since, committed: committed,
+	}
+	n.contact = &contact{life: n.life, reads: n.reads, progress: &n.progress, within: n.config.SilentAfter}
+	n.lists.replays = n.contact.replays
 	n.state.hasten = n.reads.hastenRound
 	a := n.adapter
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
@@ -295,7 +300,7 @@ func (n *Node) startGoroutines() {
 	n.replica.watchLeader()
 	for _, run := range []func(){
 		n.sequencer.sequenceRecords, n.duties.doDuties, n.duties.doUpkeep, n.disk.watchDisk, n.retention.enforceRetention, n.scrubber.scrubHistory, n.lists.keepLists, n.digester.compareDigests,
-		n.state.statuses.keepStatuses,
+		n.state.statuses.keepStatuses, n.contact.keepContact,
 	} {
 		n.life.running.Go(run)
 	}

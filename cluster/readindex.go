@@ -27,14 +27,21 @@ type readRounds struct {
 	replica  *replica
 	peers    *peers
 	progress *progress
-	patience time.Duration // Time limit of one call.
+	patience time.Duration   // Time limit of one call.
+	stop     <-chan struct{} // Closed when the node ends.
 
 	committed func(leader string, term, index uint64) // Tells raft the leader's commit index.
 	hastening atomic.Bool
+	newest    atomic.Int64 // When the newest call began whose index was confirmed and applied here: time since opened.
+	opened    time.Time
 
 	mu   sync.Mutex
-	next *readRound // Gathers requests; nil when nobody waits.
+	next *readRound // Gathers requests of all nodes at the leader; nil when nobody waits.
 	busy bool
+
+	sharing  sync.Mutex
+	gathered *readRound // Gathers this node's own callers; nil when nobody waits.
+	asking   bool
 }
 
 type readRound struct {
@@ -44,7 +51,16 @@ type readRound struct {
 	err   error
 }
 
-const readRoundPatience = time.Second
+const (
+	readRoundPatience = time.Second
+
+	// readGather is the shortest time between two questions of one node to the leader: callers
+	// that come meanwhile share the next one.
+	readGather = 3 * time.Millisecond
+	// readOverlap is how long callers wait for a question that is under way before theirs is
+	// asked beside it: the leader that it went to may be gone.
+	readOverlap = 50 * time.Millisecond
+)
 
 // confirmedCommit is the leader's part of awaitRound. It returns the index, and the term in
 // which this node, as leader, knew it to be committed.
@@ -150,20 +166,91 @@ func (r *readRounds) askReadIndexHere(ctx context.Context) (index, of uint64, er
 // waits until it is applied here. A read after it sees everything that was acknowledged before
 // the call.
 func (r *readRounds) awaitRound(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.patience)
+	ctx, cancel := withinLimit(ctx, r.patience)
 	defer cancel()
-	index, err := r.askReadIndex(ctx)
+	began := time.Now()
+	index, err := r.shareReadIndex(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if err := r.progress.awaitIndex(ctx, index); err != nil {
 		return 0, fmt.Errorf("read index %d: %w", index, err)
 	}
+	r.noteConfirmed(began)
 	return index, nil
+}
+
+// noteConfirmed notes that this node has applied all that was committed at that time.
+func (r *readRounds) noteConfirmed(at time.Time) {
+	since := int64(at.Sub(r.opened))
+	for was := r.newest.Load(); since > was && !r.newest.CompareAndSwap(was, since); was = r.newest.Load() {
+	}
+}
+
+// sinceConfirmed returns for how long nobody has confirmed what this node has applied.
+func (r *readRounds) sinceConfirmed() time.Duration {
+	return time.Since(r.opened) - time.Duration(r.newest.Load())
+}
+
+// shareReadIndex is askReadIndex for many callers of this node: one question to the leader
+// serves all that came before it was asked.
+func (r *readRounds) shareReadIndex(ctx context.Context) (uint64, error) {
+	if r.replica.settled.Load() != 0 && r.replica.isLeader() && r.replica.onlyVoter() {
+		return r.replica.raft.CommitIndex(), nil // There is nobody to ask.
+	}
+	r.sharing.Lock()
+	if r.gathered == nil {
+		r.gathered = &readRound{done: make(chan struct{})}
+	}
+	round := r.gathered
+	if !r.asking {
+		r.asking = true
+		go r.askForCallers()
+	}
+	r.sharing.Unlock()
+	select {
+	case <-round.done:
+		return round.index, round.err
+	case <-ctx.Done():
+		return 0, r.translateUnled(ctx.Err())
+	case <-r.stop:
+		return 0, wire.ErrShuttingDown
+	}
+}
+
+// askForCallers asks the leader while callers wait, once for all that have gathered.
+func (r *readRounds) askForCallers() {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		r.sharing.Lock()
+		round := r.gathered
+		r.gathered, r.asking = nil, round != nil
+		r.sharing.Unlock()
+		if round == nil {
+			return
+		}
+		began := time.Now()
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), r.patience)
+			defer cancel()
+			round.index, round.err = r.askReadIndex(ctx)
+			close(round.done)
+		}()
+		pause.Reset(readOverlap)
+		select {
+		case <-round.done:
+		case <-pause.C:
+		}
+		if rest := readGather - time.Since(began); rest > 0 {
+			time.Sleep(rest)
+		}
+	}
 }
 
 // askReadIndex asks the leader, and again while leadership moves.
 func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
+	readsAsked.Inc()
 	for {
 		index, err := r.askReadIndexOnce(ctx)
 		if err == nil {
@@ -175,6 +262,9 @@ func (r *readRounds) askReadIndex(ctx context.Context) (uint64, error) {
 		timer := time.NewTimer(4 * retryPause)
 		select {
 		case <-timer.C:
+		case <-r.stop:
+			timer.Stop()
+			return 0, wire.ErrShuttingDown
 		case <-ctx.Done():
 			timer.Stop()
 			return 0, r.translateUnled(err)

@@ -392,7 +392,7 @@ func (n *Node) waitsToBeTold() bool {
 func (n *Node) Ready(ctx context.Context, query report.ReadyQuery) report.Readiness {
 	checks := []report.ReadyCheck{n.checkNode()}
 	if !query.NoLeader { // This comes first: the next checks use the commit index that the leader gives.
-		checks = append(checks, n.checkLeader(ctx, query), n.checkVote())
+		checks = append(checks, n.checkLeader(ctx, query), n.checkVote(), n.checkCurrent())
 	}
 	checks = append(checks, n.checkApplied(ctx, query), n.checkList(), n.checkDiskRoom(), n.checkClock())
 	r := report.Readiness{Ready: true}
@@ -447,6 +447,8 @@ func (n *Node) checkVote() report.ReadyCheck {
 	switch {
 	case !known || err != nil:
 		return report.ReadyCheck{Name: "vote", Text: "no member yet"}
+	case to.Incarnation != n.folder.Identity().Incarnation:
+		return report.ReadyCheck{Name: "vote", Text: "none: the member of this name is another, or this node before its folder was lost"}
 	case server.Suffrage != raft.Voter && !to.Hold:
 		return report.ReadyCheck{Name: "vote", Text: "none yet: catching up"}
 	case server.Suffrage != raft.Voter:

@@ -173,9 +173,12 @@ func (j *Judge) Confirm() error {
 	return nil
 }
 
-// ConfirmBriefly is Confirm with a short timeout and without an error, for an answer that is
+// ConfirmBriefly is CatchUp with a short timeout and without an error, for an answer that is
 // valid without it.
 func (j *Judge) ConfirmBriefly() {
+	if j.fresh {
+		return
+	}
 	ctx, cancel := context.WithTimeout(j.ctx, confirmTimeout)
 	defer cancel()
 	if _, err := j.shared.deps.Records.ReadIndex(ctx); err == nil {

@@ -91,6 +91,8 @@ func comparedMembers(compared []engine.Compared) (m strictjson.Members) {
 			m.Time(one.Name, value)
 		case []string:
 			m.Texts(one.Name, value)
+		case []engine.Compared:
+			m.Object(one.Name, comparedMembers(value))
 		case [][]engine.Compared:
 			items := make([]strictjson.Members, len(value))
 			for i := range value {

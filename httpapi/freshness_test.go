@@ -23,7 +23,9 @@ type follower struct {
 	index    uint64
 	settings *fsm.Settings
 	agents   map[engine.AgentSlot]*engine.AgentProfile
-	asked    int // Questions to the leader.
+	asked    int  // Questions to the leader.
+	blind    int  // So many of them tell nothing new.
+	hangs    bool // The leader does not answer.
 }
 
 // newFollower makes a follower answer all later calls of n.
@@ -31,7 +33,7 @@ func newFollower(t *testing.T) *follower {
 	f := &follower{testNode: newTestNode(t)}
 	api, err := New(Deps{
 		Proposer: f.testNode, Published: f, Records: f, Lists: f, Operations: f, Secrets: f.secrets, Node: "n2", Version: "0.0.0-test",
-		AdminToken: "admin-token-of-the-tests",
+		AdminToken: "admin-token-of-the-tests", Now: f.deps.Now,
 	})
 	require.NoError(t, err)
 	f.leader, f.testNode.api = f.testNode.api, api
@@ -75,6 +77,14 @@ func (f *follower) Agent(slot engine.AgentSlot) *engine.AgentProfile {
 
 func (f *follower) ReadIndex(ctx context.Context) (uint64, error) {
 	f.asked++
+	if f.hangs {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	if f.blind > 0 {
+		f.blind--
+		return f.index, nil
+	}
 	if f.readError == nil {
 		f.catchUp()
 	}
@@ -84,6 +94,13 @@ func (f *follower) ReadIndex(ctx context.Context) (uint64, error) {
 func (f *follower) WaitApplied(_ context.Context, index uint64) error {
 	if index <= f.testNode.Applied() {
 		f.catchUp()
+	}
+	return nil
+}
+
+func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
+	if index > n.Applied() {
+		return context.DeadlineExceeded
 	}
 	return nil
 }

@@ -71,6 +71,7 @@ type testNode struct {
 	before       func(kind wire.Kind)                           // Called without the lock before a proposal is applied.
 	status       *report.ClusterStatus                          // If set, Status returns it.
 	verbs        []string                                       // Cluster verbs called, in order.
+	currentness  *report.Currentness                            // If set, what Currentness says.
 	readError    error                                          // If set, ReadIndex fails with it.
 	hidden       map[engine.AgentSlot]int                       // Agent reports these profiles as unknown for that many calls.
 	behind       engine.Time                                    // How far log time lags behind the leader's, until ReadIndex.
@@ -404,13 +405,6 @@ func (n *testNode) ReadIndex(context.Context) (uint64, error) {
 		n.behind = 0
 	}
 	return n.index, n.readError
-}
-
-func (n *testNode) WaitApplied(_ context.Context, index uint64) error {
-	if index > n.Applied() {
-		return context.DeadlineExceeded
-	}
-	return nil
 }
 
 // testNode implements Lists with these methods.

@@ -171,3 +171,24 @@ func TestKeysExpireOnACutOffNode(t *testing.T) {
 	n.advance(engine.Minute)
 	require.Equal(t, 401, n.do("short", "GET", "/v1/agents", "").Code)
 }
+
+// Whoever does not know what became of a revocation asks again, and reads the same answer.
+func TestRevokingARevokedKey(t *testing.T) {
+	n := newTestNode(t)
+	made := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"k","roles":"ops"}`), 201)
+	path := "/admin/keys/" + textOf(made, "keyId")
+	first := n.doAdmin("DELETE", path, "")
+	require.Equal(t, 200, first.Code)
+	require.NotEmpty(t, textOf(answer(t, first, 200), "eventId"))
+	n.advance(engine.Hour)
+	size := n.store.Size()
+	again := n.doAdmin("DELETE", path, "")
+	require.Equal(t, 200, again.Code, again.Body)
+	require.Equal(t, first.Body.String(), again.Body.String())
+	require.Equal(t, size, n.store.Size(), "and leaves no trace of a change")
+	require.Equal(t, 409, n.doAdmin("POST", path+"/rotate", `{}`).Code, "what would change it is refused as before")
+	require.Equal(t, 404, n.doAdmin("DELETE", "/admin/keys/key_nobody", "").Code)
+	n.advance(engine.Retention + 2*engine.DayLength)
+	v := answer(t, n.doAdmin("DELETE", path, ""), 200)
+	require.NotEmpty(t, textOf(v, "revokedAt"))
+}

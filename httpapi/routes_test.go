@@ -43,6 +43,13 @@ A test writes this page from the route table of the code and compares the two: a
 
 One of the *roles* is enough; admin has all of them. The admin listener answers 401 to a key with an operator's scope.
 *Kind* says what the call costs and in which lane it runs: [What calls cost](#what-calls-cost). A lane behind the kind is that call's own.
+*Rests on* says what a node needs for its answer ([decision 115](decisions/0115-current-or-silent.md)); without it the answer is 503 ` + "`no_leader`" + `, outcome none:
+
+- *state*: the node is current, and the leader confirms for this call that the key is good and that nothing acknowledged is missing here.
+- *log*: the node has read its log. The call is a record, and the log judges key, list and policy.
+- *published*: the node is current.
+- *node*: nothing. The call is about the node itself, or its answer proves itself; or operators mend a group by it.
+
 401 answers a call without a key, and one whose key is unknown, has expired, was revoked or comes from a network that is not its own.
 
 `
@@ -79,11 +86,11 @@ func callTable(routes []border.Route) string {
 		if bound := charge.Bound.Text(); bound != border.Charges[border.KindOf[r.Method+" "+r.Path]].Bound.Text() {
 			kind += ", " + bound
 		}
-		row := fmt.Sprintf("%d%s | %s | %s", slices.Index(scopes, r.Scope.Text()), r.Scope.Text(), who, kind)
+		row := fmt.Sprintf("%d%s | %s | %s | %s", slices.Index(scopes, r.Scope.Text()), r.Scope.Text(), who, kind, border.GroundOf(r.Method, r.Path).Text())
 		calls[row] = append(calls[row], "`"+r.Method+" "+r.Path+"`")
 	}
 	var table strings.Builder
-	table.WriteString("| scope | roles | kind | calls |\n|---|---|---|---|\n")
+	table.WriteString("| scope | roles | kind | rests on | calls |\n|---|---|---|---|---|\n")
 	for _, row := range slices.Sorted(maps.Keys(calls)) {
 		table.WriteString("| " + row[1:] + " | " + strings.Join(calls[row], ", ") + " |\n")
 	}

@@ -331,19 +331,23 @@ func TestMinIndex(t *testing.T) {
 	require.Equal(t, 400, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=maybe", "").Code)
 }
 
-// Without a leader a node answers what it finds locally, but a local miss is not a 404.
+// Without a leader nobody says that a key is still good, so nothing is read with it: neither a
+// record nor that there is none.
 func TestReadsWithoutALeader(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
 	txn := member(t, n.screen(token, "").Body.Bytes(), "txnId")
 	n.readError = wire.ErrNoLeader
-	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn, "").Code)
+	require.Equal(t, 503, n.do("auditor", "GET", "/v1/audit/"+txn, "").Code)
 	missing := n.api.Judges().Now().IDs.TxnID(n.store.Size() + 5)
 	w := n.do("auditor", "GET", "/v1/audit/"+missing, "")
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "no_leader", member(t, w.Body.Bytes(), "code"))
 	require.Equal(t, 503, n.do("auditor", "GET", "/v1/audit/"+txn+"?consistency=leader", "").Code)
+	require.Equal(t, 200, n.do("", "GET", "/v1/.well-known/jwks.json", "").Code, "what proves itself is told")
+	require.Equal(t, 200, n.do("", "GET", "/log/checkpoint", "").Code)
 	n.readError = nil
+	require.Equal(t, 200, n.do("auditor", "GET", "/v1/audit/"+txn, "").Code)
 	require.Equal(t, 404, n.do("auditor", "GET", "/v1/audit/"+missing, "").Code)
 }
 

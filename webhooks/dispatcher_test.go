@@ -184,6 +184,41 @@ func TestAReceiverThatIsAway(t *testing.T) {
 	})
 }
 
+// A receiver that fails a single call now and then is not left alone: the next event is sent at
+// once. Only a second failure in a row pauses.
+func TestSingleFailuresPauseNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, r := newTestNode(t), newReceivers()
+		id := n.hook()
+		calls := 0
+		r.answers(func(uint32, string) Attempt {
+			if calls++; calls%50 == 0 {
+				return Attempt{Status: 500}
+			}
+			return Attempt{Status: 200}
+		})
+		d := n.dispatcher(r)
+		d.Start()
+		for range 200 {
+			n.event()
+		}
+		begun := time.Now()
+		for len(r.had(id)) < 200 && time.Since(begun) < time.Minute {
+			settled(10 * time.Millisecond)
+		}
+		require.Less(t, time.Since(begun), time.Second, "four single failures cost nothing")
+		r.answers(func(uint32, string) Attempt { return Attempt{Status: 500} })
+		settled(time.Minute)
+		had := len(r.had(id))
+		for range 10 {
+			n.event()
+		}
+		settled(900 * time.Millisecond)
+		require.LessOrEqual(t, len(r.had(id)), had+2, "from the second failure in a row on it is left alone")
+		d.Stop()
+	})
+}
+
 func TestRetryAfterAndGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, r := newTestNode(t), newReceivers()

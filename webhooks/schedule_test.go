@@ -22,8 +22,8 @@ func TestTheScheduleIsTheDocumented(t *testing.T) {
 		fmt.Sprintf("after %s, up to a tenth later. It is given up after the %s attempt, or when an attempt fails %d hours after the event",
 			listSpans(retryGaps[:]), ordinals[attemptsMax], eventAgeMax/engine.Hour),
 		fmt.Sprintf("An answer 200 to 299 within %s is a receipt", span(attemptTimeout)),
-		fmt.Sprintf("is left alone between calls, 1 second to %s", span(pauseMax)),
-		"or as long as `Retry-After` says with 429, 502, 503 or 504, " + map[time.Duration]string{time.Hour: "an hour"}[retryAfterMax] + " at most",
+		fmt.Sprintf("A receiver that fails twice in a row is left alone between calls, 1 second to %s", span(pauseMax)),
+		"or, from the first failure on, as long as `Retry-After` says with 429, 502, 503 or 504, " + map[time.Duration]string{time.Hour: "an hour"}[retryAfterMax] + " at most",
 		fmt.Sprintf("With %d events unreceived no new one is sent beside them", pendingMax),
 		"what none can give for " + map[time.Duration]string{24 * time.Hour: "a day"}[unreadableMax] + " is passed over",
 	} {

@@ -47,8 +47,8 @@ type pendingEvent struct {
 }
 
 // worker sends to one webhook, one event at a time, in its own goroutine. It sends events in
-// log order and retries failed ones between later ones. After each failure in a row it pauses
-// longer.
+// log order and retries failed ones between later ones. From the second failure in a row on it
+// pauses, each time longer.
 //
 // The cursor is for the next leader: every event before it was received or given up. The next
 // leader sends the events between the cursor and this worker's position again, although some
@@ -217,7 +217,7 @@ func (l *worker) attemptSend(ctx context.Context, hook *wire.Webhook, s *pending
 	attemptsFailed.Inc()
 	s.attempts++
 	l.failures++
-	l.pausedUntil = now.Add(max(pauseAfter(l.failures), a.RetryAfter))
+	l.pausedUntil = now.Add(max(pauseAfter(l.failures), a.RetryAfter)) // Other calls wait as well.
 	if a.Status == 410 {
 		_, _ = l.proposeDelivery(ctx, hook, &wire.Delivery{Op: wire.DeliveryOff, Seq: s.seq, N: uint8(s.n), Status: 410}) // On an error, the next attempt gets 410 again.
 	}
@@ -247,8 +247,13 @@ func (l *worker) giveUp(ctx context.Context, hook *wire.Webhook, s *pendingEvent
 	return true
 }
 
+// pauseAfter returns for how long a receiver is left alone after so many failures in a row. One
+// that now and then fails a single call gets the next event at once.
 func pauseAfter(failures int) time.Duration {
-	return min(time.Second<<min(failures-1, 10), pauseMax)
+	if failures < 2 {
+		return 0
+	}
+	return min(time.Second<<min(failures-2, 10), pauseMax)
 }
 
 // noteReceived writes to the log that a requested redelivery was received, and does nothing

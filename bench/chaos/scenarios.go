@@ -17,7 +17,7 @@ var scenarios = []scenario{
 	{id: "C16", statement: "an Idempotency-Key replays on another node and after a failover", shape: three, rounds: 5, run: replaysAnywhere},
 	{id: "N1", statement: "a limit of 1,000, 300 calls of 10 at once, the leader killed in the middle: exactly 100 PROCEED", shape: three, rounds: 30, run: overspend},
 	{id: "N1/repeated", statement: "N1 as often as is asked for, the leader killed each time", shape: three, fresh: true, repeat: true, run: overspendManyTimes},
-	{id: "C02", statement: "JWKS, health and local reads answer without a leader", shape: three, rounds: 5, run: readsWithoutLeader},
+	{id: "C02", statement: "JWKS, health and local reads answer with the leader dead, and nothing is read out at a node that is cut off", shape: three, rounds: 5, run: readsWithoutLeader},
 	{id: "C18", statement: "huge bodies, slow callers and idle connections do not hurt others", shape: three, run: hostileCallers},
 	{id: "C10", statement: "a node cut off gives no verdict and heals by itself; the majority goes on", shape: three, rounds: 10, run: minorityIsSilent},
 	{id: "C03", statement: "the leader killed under load: nothing lost or doubled, counters equal everywhere", shape: three, rounds: 10, run: failover},

@@ -55,6 +55,11 @@ type world struct {
 	files             string // A folder for what attacks write.
 }
 
+const (
+	stageTries = 50
+	stagePause = 100 * time.Millisecond
+)
+
 func newWord(stem string) string {
 	raw := make([]byte, 4)
 	_, _ = rand.Read(raw) // Never fails (crypto/rand).
@@ -67,9 +72,14 @@ func (w *world) call(e conformance.Examiner, key, method, path string, body any)
 	return e.Call(conformance.Sent{Method: method, Path: path, Key: key, Body: body, Base: w.bases[w.turn%len(w.bases)]})
 }
 
-// must makes a call of the stage, which has to be done.
+// must makes a call of the stage, which has to be done. While a leader is elected a node answers
+// that nothing happened, as to any client, and is asked again.
 func (w *world) must(e conformance.Examiner, key, method, path string, body any) *conformance.Answer {
 	a := w.call(e, key, method, path, body)
+	for tries := 0; a.Status == http.StatusServiceUnavailable && a.Text("code") == "no_leader" && tries < stageTries; tries++ {
+		time.Sleep(stagePause)
+		a = w.call(e, key, method, path, body)
+	}
 	e.Must(a.OK(), "the stage: %s %s: %d %s", method, path, a.Status, a.Raw)
 	return a
 }

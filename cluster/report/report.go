@@ -173,3 +173,13 @@ type SnapshotInfo struct {
 	Size  int64  `json:"size"`
 	Time  string `json:"time"`
 }
+
+// Currentness says whether a node knows enough of what its group has committed to answer from
+// its own state.
+type Currentness uint8
+
+const (
+	Starting Currentness = iota // It has not applied yet what was committed when it first reached the leader.
+	CutOff                      // For too long nobody has confirmed that its state is the newest.
+	Current
+)

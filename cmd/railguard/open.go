@@ -63,7 +63,7 @@ func (s *server) openNode() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax),
+		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {

@@ -42,6 +42,7 @@ type serveFlags struct {
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
 	ofacEvery, deadAfter, leapMax             time.Duration
+	silentAfter                               time.Duration
 	client                                    clientBounds
 	witness                                   witnessFlags
 	guestFlags
@@ -139,6 +140,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.ofacEvery, "ofac-every", 6*time.Hour, "how often to fetch")
 	flags.DurationVar(&f.deadAfter, "dead-after", 10*time.Minute, "a voter silent for so long loses its vote until it answers, where more than three have one; 0: never")
 	flags.DurationVar(&f.leapMax, "leap-max", time.Hour, "how far the clocks may be beyond the log for the cluster to begin to serve without persons who confirm them, after an outage that no node lived through; 0: any distance")
+	flags.DurationVar(&f.silentAfter, "silent-after", 2*time.Second, "how long this node answers from its state although nobody confirms that it is up to date; from 1s to 30s")
 	flags.StringVar(&f.publicURL, "public-url", "", "address under which callers know the service; part of issued credentials, fixed at bootstrap")
 	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
@@ -267,6 +269,8 @@ func (f *serveFlags) checkSettings() error {
 		return usageError("--test-clock-file is only for development clusters (railguard dev)")
 	case f.cluster == "" && (f.bootstrapExpect > 1 || len(f.join) > 0):
 		return usageError("--cluster is required (the address of the port between nodes) with --bootstrap-expect above 1 or --join")
+	case f.silentAfter != 0 && (f.silentAfter < time.Second || f.silentAfter > 30*time.Second):
+		return usageError("--silent-after must be between 1s and 30s")
 	case f.grace < 0 || f.grace > 10*time.Minute:
 		return usageError("--grace must be between 0 and 10m")
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:

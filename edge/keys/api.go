@@ -109,6 +109,9 @@ func RevokeAPIKey(id string) APIKeyChange {
 	return APIKeyChange{op: wire.KeyRevoke, key: wire.APIKey{ID: id}}
 }
 
+// Revokes reports whether the change revokes the key.
+func (c *APIKeyChange) Revokes() bool { return c.op == wire.KeyRevoke }
+
 // drawSecret draws a secret and puts its hash into the record. A sandbox's secret has a prefix
 // that says so.
 func (c *APIKeyChange) drawSecret(j *edge.Judge) {

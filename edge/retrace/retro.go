@@ -133,7 +133,7 @@ func (r *Retro) Step(ctx context.Context) (more bool, err error) {
 	if run := s.Retro; run != nil && run.EndedAt == 0 {
 		return true, r.advanceRun(ctx, s, run)
 	}
-	covered := s.ListVersion - 1 // Before the first run no list is covered; then only the newest is compared with the one before it.
+	covered := firstVersion(s)
 	if s.Retro != nil && s.Retro.Covered != 0 {
 		covered = s.Retro.Covered
 	}
@@ -145,6 +145,17 @@ func (r *Retro) Step(ctx context.Context) (more bool, err error) {
 	return true, r.proposeRecord(ctx, &wire.Retro{Op: wire.RetroBegin, Run: wire.RetroRun{
 		List: s.ListVersion, Against: covered, From: from, Leaf: r.walk.History.FindTime(int64(from)),
 	}})
+}
+
+// firstVersion returns the first list that anybody can have been screened against. Before the
+// first run it counts as covered: however many lists were activated since, their additions are
+// looked for in one run.
+func firstVersion(s *fsm.Settings) uint64 {
+	first := s.ListVersion
+	for _, info := range s.History {
+		first = min(first, info.Version)
+	}
+	return first
 }
 
 func (r *Retro) proposeRecord(ctx context.Context, record *wire.Retro) error {

@@ -110,6 +110,26 @@ func TestRetroFindsTaxNumbers(t *testing.T) {
 	require.Equal(t, "R5_OPERATOR_NAME_OFAC", rule(token))
 }
 
+// Lists that are activated before the first run count together: what the earlier of two added is
+// found too, and reported once.
+func TestRetroCoversEveryActivation(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	pay := func(name string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"`+name+`"}`)
+		return l.Text("txnId")
+	}
+	first, second := pay("PAPER TIGER HOLDING"), pay("QUIET HARBOUR BAKERY")
+	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	entities := w.List().Entities()
+	later := added(w, "SOMEBODY ELSE", "QUIET HARBOUR BAKERY")
+	w.Activate(append(entities, later[len(later)-1]))
+	screenPast(t, leading(w))
+	require.Equal(t, []hit{{first, `[900001]`}, {second, `[900002]`}}, hits(t, w))
+	screenPast(t, leading(w))
+	require.Len(t, hits(t, w), 2)
+}
+
 // A newly activated list is compared with the past: operators, wallets of agents, users and the
 // counterparties of payments. A party that the list before had already is not reported again.
 func TestRetroFindsThePast(t *testing.T) {

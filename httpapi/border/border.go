@@ -258,6 +258,7 @@ type Route struct {
 	Parameters []string         // Of the query; declareRoute sets it.
 
 	charge    charge // Cost and lane of a call; set by newListener.
+	ground    Ground // What its answers rest on; set by newListener.
 	admin     bool   // On the admin listener; set by newListener.
 	Reserved  bool   // Not counted against InFlightMax: reviews, health, cluster verbs.
 	Always    bool   // Answers before bootstrap and while draining.

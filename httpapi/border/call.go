@@ -44,21 +44,24 @@ type callState struct {
 	r      *http.Request
 	ctx    context.Context
 
-	Key   *Key // nil on a public route.
+	Key   *Key      // nil on a public route.
+	keys  *KeyTable // Where Key was found.
 	Start time.Time
 	TxnID string // For the error body and the access log.
 
-	Status   int // Status of the answer; 0 until it is written.
-	Replayed bool
-	Happened bool // The log holds a record of this call, from this try or an earlier one.
-	wrote    bool
-	bodyRead bool          // The body was read to its end.
-	lost     bool          // The call lost its place in the lane of scans.
-	work     timing.Work   // The call's computing during a turn of the scans, which is paced.
-	Commit   time.Duration // Time that the log took; for Server-Timing and the metrics.
-	large    *largeBody    // nil for any call whose body is not large.
-	kept     Releaser      // What the handler holds until the answer is written; nil: nothing.
-	shown    *Listing      // The page with which the call is answered; nil for any other call.
+	Status    int // Status of the answer; 0 until it is written.
+	Replayed  bool
+	Happened  bool // The log holds a record of this call, from this try or an earlier one.
+	logged    bool // The log has judged a record of this call.
+	wrote     bool
+	bodyRead  bool          // The body was read to its end.
+	lost      bool          // The call lost its place in the lane of scans.
+	work      timing.Work   // The call's computing during a turn of the scans, which is paced.
+	Commit    time.Duration // Time that the log took; for Server-Timing and the metrics.
+	large     *largeBody    // nil for any call whose body is not large.
+	confirmed time.Time     // When the leader confirmed the key.
+	kept      Releaser      // What the handler holds until the answer is written; nil: nothing.
+	shown     *Listing      // The page with which the call is answered; nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(Request) }}
@@ -103,6 +106,9 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 	var answer Answer
 	if err == nil {
 		answer, err = route.Handle(c)
+	}
+	if err == nil {
+		err = c.confirmAnswer()
 	}
 	if err == nil {
 		err = c.writeAnswer(answer)
@@ -197,17 +203,12 @@ func isPrintable(s string) bool {
 	return true
 }
 
-// admitCall checks the caller and whether this node can answer now: drain, bootstrap, key,
-// rate, role, query, deadline, minimum index, consistency.
+// admitCall checks the caller and whether this node can answer now: its gate, key, rate, role,
+// query, deadline, minimum index, consistency.
 func (c *Request) admitCall() (context.CancelFunc, error) {
 	b := c.border
-	if !c.route.Always {
-		if b.draining.Load() {
-			return nil, Unavailable("shutting_down", "this node is draining")
-		}
-		if c.Judge.Terms.Settings.Genesis == nil && c.route.Roles != 0 {
-			return nil, Unavailable("no_leader", "the cluster is not bootstrapped")
-		}
+	if err := c.passGate(); err != nil {
+		return nil, err
 	}
 	if c.route.Roles != 0 {
 		if err := c.authenticateKey(); err != nil {
@@ -222,6 +223,9 @@ func (c *Request) admitCall() (context.CancelFunc, error) {
 		return nil, err
 	}
 	cancel, err := c.setDeadline()
+	if err == nil && c.Key != nil {
+		err = c.confirmKey()
+	}
 	if err != nil {
 		return cancel, err
 	}
@@ -267,7 +271,7 @@ func (c *Request) waitForIndex() error {
 		if c.r.Method == http.MethodPost {
 			return nil // A POST asks the leader itself where its judgement needs it.
 		}
-		return c.Judge.Confirm()
+		return c.Judge.CatchUp()
 	}
 	return BadQuery("consistency", "must be local or leader")
 }

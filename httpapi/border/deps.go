@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"railguard/audit"
+	"railguard/cluster/report"
 	"railguard/edge"
 	"railguard/fsm/wire"
 )
@@ -26,4 +27,5 @@ type Published = edge.Published
 type Records interface {
 	edge.Records
 	Audit() *audit.Store
+	Currentness() report.Currentness // Whether this node may answer from its state.
 }

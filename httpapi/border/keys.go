@@ -205,26 +205,32 @@ func bearerSecret(r *http.Request) string {
 	return secret
 }
 
-// authenticateKey finds the caller's key, counts the call against its rate and
-// checks its role and its scope: 401, 429, 403.
+// authenticateKey finds the caller's key, counts the call against its rate and checks its role
+// and its scope: 401, 429, 403. A refusal rests on this node's state, which may be older than the
+// key: the leader is asked first, once.
 func (c *Request) authenticateKey() error {
-	keys, now := c.border.KeysNow(), c.border.keyTime()
-	key := keys.Find(bearerSecret(c.r), now, c.border.ClientAddress(c.r))
-	if c.route.admin {
-		key = c.border.adminKey(bearerSecret(c.r), key)
+	if !c.findKey() {
+		if err := c.refuseStranger(); err != nil {
+			unauthorizedTotal.Inc()
+			return err
+		}
+		if err := c.Judge.CatchUp(); err != nil {
+			return unconfirmed(err)
+		}
+		if !c.findKey() {
+			unauthorizedTotal.Inc()
+			return newUnauthorized()
+		}
 	}
-	if key == nil || c.isSessionOver(key) {
-		return c.refuseKey()
-	}
-	c.Key, c.Asked.Caller = key, &key.Caller
-	key.noteUse(now)
+	key := c.Key
+	key.noteUse(c.border.keyTime())
 	cost := c.route.charge.Cost + costOfBody(c.r.ContentLength) + guest.Cost(c.r.Context())
 	if key.Use != nil {
 		key.Use.asked.Add(int64(cost))
 		if c.route.Registers {
 			key.creating.asked.Add(1)
 		}
-		c.border.divideRates(keys)
+		c.border.divideRates(c.keys)
 	}
 	if err := c.takeTokens(key.Calls, key.Limit, cost); err != nil {
 		return err
@@ -232,11 +238,13 @@ func (c *Request) authenticateKey() error {
 	if err := c.admitNames(key); err != nil {
 		return err
 	}
-	if roles := c.route.rolesOf(key); !key.May(roles) {
-		return Forbidden(roles)
-	}
-	if err := c.admitScope(); err != nil {
-		return err
+	if c.admitRole() != nil {
+		if err := c.Judge.CatchUp(); err != nil {
+			return unconfirmed(err)
+		}
+		if err := c.AuthenticateAgain(); err != nil {
+			return err
+		}
 	}
 	if c.route.Registers {
 		return c.takeTokens(key.creates, registrationRate, 1)
@@ -244,17 +252,42 @@ func (c *Request) authenticateKey() error {
 	return nil
 }
 
-// refuseKey counts a call whose key is missing or not good, and returns its error. An address
-// that sends many wrong keys is turned away. A right key from the same address is answered all
-// the same: strangers and customers may share the address of a balancer, and no stranger may lock
-// customers out. A key has 28 random characters, and is not found by asking.
-func (c *Request) refuseKey() error {
-	unauthorizedTotal.Inc()
+// findKey looks the caller's key up in the current table.
+func (c *Request) findKey() bool {
+	keys := c.border.KeysNow()
+	key := keys.Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
+	if c.route.admin {
+		key = c.border.adminKey(bearerSecret(c.r), key)
+	}
+	if key == nil || c.isSessionOver(key) {
+		return false
+	}
+	c.Key, c.keys, c.Asked.Caller = key, keys, &key.Caller
+	return true
+}
+
+// admitRole checks the key's role and its scope.
+func (c *Request) admitRole() error {
+	if roles := c.route.rolesOf(c.Key); !c.Key.May(roles) {
+		return Forbidden(roles)
+	}
+	return c.admitScope()
+}
+
+// refuseStranger counts a call whose key is missing or not good here. It returns nil if the leader
+// may know better. An address that sends many wrong keys is turned away. A right key from the same
+// address is answered all the same: strangers and customers may share the address of a balancer,
+// and no stranger may lock customers out. A key has 28 random characters, and is not found by
+// asking.
+func (c *Request) refuseStranger() error {
 	if err := c.border.countKeyless(c.r, 1); err != nil {
 		return err
 	}
-	if c.r.Header.Get("Authorization") == "" || c.border.WrongKeys.Allow(c.border.ClientAddress(c.r), 1, time.Now()) {
+	if bearerSecret(c.r) == "" {
 		return newUnauthorized()
+	}
+	if c.border.WrongKeys.Allow(c.border.ClientAddress(c.r), 1, time.Now()) {
+		return nil
 	}
 	rateLimitedTotal.Inc()
 	return &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: 1, Message: "too many wrong keys from this address"}
@@ -271,7 +304,8 @@ func (c *Request) FromHouse() bool {
 	}
 	key := c.border.KeysNow().Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
 	if key == nil {
-		_ = c.refuseKey() // It counts the wrong key; the call is answered as a stranger's.
+		unauthorizedTotal.Inc()
+		_ = c.refuseStranger() // It counts the wrong key; the call is answered as a stranger's.
 		return false
 	}
 	key.noteUse(c.border.keyTime())
@@ -281,16 +315,11 @@ func (c *Request) FromHouse() bool {
 // AuthenticateAgain looks the key up again after the log reported that it has changed. The
 // call continues with the key's current rights, or ends.
 func (c *Request) AuthenticateAgain() error {
-	key := c.border.KeysNow().Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
-	if key == nil || c.isSessionOver(key) {
+	if !c.findKey() {
 		unauthorizedTotal.Inc()
 		return newUnauthorized()
 	}
-	c.Key, c.Asked.Caller = key, &key.Caller
-	if roles := c.route.rolesOf(key); !key.May(roles) {
-		return Forbidden(roles)
-	}
-	return c.admitScope()
+	return c.admitRole()
 }
 
 // isSessionOver tells whether the call comes from a session that was ended since it began.

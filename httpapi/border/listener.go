@@ -32,7 +32,7 @@ func newListener(b *Border, routes []Route, admin bool) *listener {
 	byPath := make(map[string]*resource)
 	var order []*resource
 	for _, r := range routes {
-		r.admin, r.charge = admin, ChargeOf(&r)
+		r.admin, r.charge, r.ground = admin, ChargeOf(&r), GroundOf(r.Method, r.Path)
 		if r.Max == 0 {
 			r.Max = engine.BodyMax
 		}

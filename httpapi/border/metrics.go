@@ -21,6 +21,7 @@ var (
 	panicsTotal         = metrics.NewCounter("railguard_http_panics_total")
 	internalErrorsTotal = metrics.NewCounter("railguard_http_internal_errors_total")
 	unauthorizedTotal   = metrics.NewCounter("railguard_http_unauthorized_total")
+	silentTotal         = metrics.NewCounter("railguard_http_silent_total")
 	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
 	judgingCharged      = metrics.NewCounter("railguard_judging_charged_calls_total")
 	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")

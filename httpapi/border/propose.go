@@ -34,7 +34,7 @@ func (c *Request) Propose(p Proposal) (wire.Result, error) {
 		if err != nil {
 			return none, ProposalError(err)
 		}
-		c.Judge.Index = result.Index
+		c.Judge.Index, c.logged = result.Index, true
 		switch result.Code {
 		case wire.Applied, wire.Replayed:
 			c.Happened = true

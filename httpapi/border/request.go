@@ -61,7 +61,11 @@ func (c *Request) DropHeader(name string) { c.w.Header().Del(name) }
 
 // ProposeMany puts several records into the log at once.
 func (c *Request) ProposeMany(kind wire.Kind, bodies [][]byte) ([]wire.Result, []error) {
-	return c.border.deps.Proposer.ProposeMany(c.ctx, kind, bodies)
+	results, errs := c.border.deps.Proposer.ProposeMany(c.ctx, kind, bodies)
+	for i := range errs {
+		c.logged = c.logged || errs[i] == nil
+	}
+	return results, errs
 }
 
 // ClaimKey claims an idempotency key for this call. It returns false when a call with it is

@@ -1,7 +1,9 @@
 package operations
 
 import (
+	"errors"
 	"net/http"
+	"slices"
 
 	"railguard/edge"
 	"railguard/edge/keys"
@@ -31,14 +33,19 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	result, err := c.Propose(border.Proposal{Kind: wire.KindAPIKey, Record: func() (any, error) {
 		return change.Record(&c.Judge)
 	}, Refused: func(r wire.Result) error {
-		switch r.Refusal {
-		case wire.RefusedTransition:
+		switch {
+		case r.Refusal == wire.RefusedTransition && change.Revokes():
+			return errRevokedBefore
+		case r.Refusal == wire.RefusedTransition:
 			return border.Conflict("invalid_transition", "the key is revoked", nil)
-		case wire.RefusedFull:
+		case r.Refusal == wire.RefusedFull:
 			return border.Conflict("limit_reached", "there are as many keys as there may be", nil)
 		}
 		return nil
 	}})
+	if errors.Is(err, errRevokedBefore) {
+		return answerRevoked(c, result.Index)
+	}
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -46,13 +53,18 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	if err != nil {
 		return border.Answer{}, err
 	}
+	return showKey(c, change.Secret, &l, status)
+}
+
+// showKey answers a change of a key by its leaf.
+func showKey(c *border.Request, secret string, l *edge.Leaf, status int) (border.Answer, error) {
 	var m strictjson.Members
 	if l.Has("proposalId") { // The secret is good once another person has confirmed the key.
 		status = http.StatusAccepted
 		m.Text("state", "proposed")
 		l.CopyTo(&m, "proposalId", "lapsesAt")
 	}
-	writeKey(&m, &l)
+	writeKey(&m, l)
 	switch {
 	case l.Kind() == "key.revoked":
 		m.Text("revokedAt", l.Text("time"))
@@ -61,10 +73,47 @@ func answerKey(c *border.Request, change *keys.APIKeyChange, status int) (border
 	case c.Replayed:
 		m.Null("key") // The first answer showed it.
 	default:
-		m.Text("key", change.Secret)
+		m.Text("key", secret)
 	}
 	m.Text("eventId", l.Text("eventId"))
 	return c.Reply(status, m), nil
+}
+
+// errRevokedBefore says that the key of a revocation is revoked already.
+var errRevokedBefore = errors.New("the key was revoked before")
+
+// revokedLeaves is how many leaves of one log time are looked at for that of a revocation.
+const revokedLeaves = 2 * engine.EntryRecordsMax
+
+// answerRevoked repeats the answer to the call that revoked the key: whoever does not know what
+// became of that call asks again. index is one at which the key was revoked.
+func answerRevoked(c *border.Request, index uint64) (border.Answer, error) {
+	if err := c.AwaitIndex(index); err != nil {
+		return border.Answer{}, err
+	}
+	id := c.PathValue("id")
+	all := c.Published().Settings().Keys
+	at := slices.IndexFunc(all, func(key *wire.APIKey) bool { return key.ID == id })
+	if at < 0 {
+		return border.Answer{}, border.NotFound("no such key")
+	}
+	first := c.Records().Audit().FindTime(int64(all[at].RevokedAt))
+	for leaf := first; leaf < min(first+revokedLeaves, c.Records().Audit().Size()); leaf++ {
+		data, err := c.Records().Leaf(c.Context(), leaf)
+		if err != nil {
+			break // Erased after its 90 days, or not here.
+		}
+		l, err := c.Judge.OpenLeaf(leaf, data)
+		if err == nil && l.Kind() == "key.revoked" && l.Text("keyId") == id {
+			return showKey(c, "", &l, http.StatusOK)
+		}
+	}
+	var m strictjson.Members
+	m.Text("keyId", id)
+	m.Text("name", all[at].Name)
+	m.Time("revokedAt", all[at].RevokedAt)
+	m.Null("eventId")
+	return c.Reply(http.StatusOK, m), nil
 }
 
 func writeKey(m *strictjson.Members, l *edge.Leaf) {

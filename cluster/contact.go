@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/raft"
+
+	"railguard/cluster/port"
 	"railguard/cluster/report"
 )
 
@@ -105,4 +108,22 @@ func (n *Node) checkCurrent() report.ReadyCheck {
 		return report.ReadyCheck{Name: "current", Text: fmt.Sprintf("not confirmed for %v", n.reads.sinceConfirmed().Round(time.Millisecond))}
 	}
 	return report.ReadyCheck{Name: "current", OK: true, Text: "ok"}
+}
+
+// checkVote fails for a node without its vote. So an operator who replaces one node after the
+// other by their readiness waits for the vote.
+func (n *Node) checkVote() report.ReadyCheck {
+	server, known := n.replica.findServer(n.replica.self)
+	to, err := port.ParseAddress(string(server.Address))
+	switch {
+	case !known || err != nil:
+		return report.ReadyCheck{Name: "vote", Text: "no member yet"}
+	case to.Incarnation != n.folder.Identity().Incarnation:
+		return report.ReadyCheck{Name: "vote", Text: "none: the member of this name is another, or this node before its folder was lost"}
+	case server.Suffrage != raft.Voter && !to.Hold:
+		return report.ReadyCheck{Name: "vote", Text: "none yet: catching up"}
+	case server.Suffrage != raft.Voter:
+		return report.ReadyCheck{Name: "vote", OK: true, Text: "held without one"}
+	}
+	return report.ReadyCheck{Name: "vote", OK: true, Text: "ok"}
 }

@@ -439,24 +439,6 @@ func (n *Node) checkLeader(ctx context.Context, query report.ReadyQuery) report.
 	return report.ReadyCheck{Name: "leader", OK: true, Text: fmt.Sprintf("ok (%s, %v)", id, time.Since(start).Round(time.Millisecond))}
 }
 
-// checkVote fails for a node without its vote. So an operator who replaces one node after the
-// other by their readiness waits for the vote.
-func (n *Node) checkVote() report.ReadyCheck {
-	server, known := n.replica.findServer(n.replica.self)
-	to, err := port.ParseAddress(string(server.Address))
-	switch {
-	case !known || err != nil:
-		return report.ReadyCheck{Name: "vote", Text: "no member yet"}
-	case to.Incarnation != n.folder.Identity().Incarnation:
-		return report.ReadyCheck{Name: "vote", Text: "none: the member of this name is another, or this node before its folder was lost"}
-	case server.Suffrage != raft.Voter && !to.Hold:
-		return report.ReadyCheck{Name: "vote", Text: "none yet: catching up"}
-	case server.Suffrage != raft.Voter:
-		return report.ReadyCheck{Name: "vote", OK: true, Text: "held without one"}
-	}
-	return report.ReadyCheck{Name: "vote", OK: true, Text: "ok"}
-}
-
 func (n *Node) checkApplied(ctx context.Context, query report.ReadyQuery) report.ReadyCheck {
 	if query.Sync {
 		if _, err := n.ReadIndex(ctx); err != nil {

@@ -148,7 +148,8 @@ func TestRevokedKeyReadsNothing(t *testing.T) {
 		{"GET", "/v1/agents/" + agent, ""}, {"GET", "/v1/audit/" + payment, ""}, {"GET", "/v1/audit/" + payment + "?consistency=local", ""},
 		{"GET", "/v1/agents", ""}, {"GET", "/v1/match?name=Acme", ""}, {"POST", "/v1/screen/dry-run", `{"token":"` + token + `","amount":1}`},
 		{"GET", "/v1/policy", ""}, {"GET", "/v1/audit/export", ""}, {"GET", "/v1/events", ""}, {"GET", "/v1/cluster/status", ""}, {"GET", "/v1/cluster/snapshot", ""},
-		{"POST", "/v1/agents/" + agent + "/reinstate", `{"reason":"r"}`}, // It holds already: an answer without a record.
+		{"POST", "/v1/agents/" + agent + "/reinstate", `{"reason":"r"}`},        // It holds already.
+		{"POST", "/v1/screen/batch", `{"payments":[{"amount":1},{"token":1}]}`}, // No record comes of it.
 	} {
 		id, secret := f.makeKeyElsewhere("admin")
 		require.Equal(t, 200, f.do("", c[0], c[1], c[2], with(secret)...).Code, c[1])

@@ -47,6 +47,9 @@ type Config struct {
 	// of a newer format. If Fatal returns, the node serves nothing any more. If it is nil, the
 	// node panics.
 	Fatal func(reason string)
+	// Sever closes the listeners and connections of callers. It is called before Fatal, and before
+	// the reason is logged. nil: there are none.
+	Sever func()
 
 	Clock     Clock
 	Network   port.Network
@@ -90,10 +93,11 @@ type Timing struct {
 	Election  time.Duration
 	Lease     time.Duration
 	Commit    time.Duration // Pause between two appends without entries, at least 5 ms. Followers mostly learn the commit index sooner, from heartbeats and answers.
-	// Stall is how long one write to the log may take before the node gives up. StallAlone is
-	// the same for a group of one, where no other node could take over.
+	// Stall is how long one write may take before the node stops to lead. After StallEnds the
+	// node ends if others go on without it, after StallNever in any case.
 	Stall      time.Duration
-	StallAlone time.Duration
+	StallEnds  time.Duration
+	StallNever time.Duration
 }
 
 // SnapshotPolicy says when the log is cut. Entries are batches, so bytes decide.
@@ -130,6 +134,9 @@ func (c *Config) fillDefaults() {
 	if c.Fatal == nil {
 		c.Fatal = func(reason string) { panic("FATAL: " + reason) }
 	}
+	if c.Sever == nil {
+		c.Sever = func() {}
+	}
 	if c.Disk == nil {
 		c.Disk = datadir.SystemDisk{}
 	}
@@ -144,7 +151,8 @@ func (c *Config) fillDefaults() {
 	setDefault(&c.Timing.Lease, c.Timing.Heartbeat*9/10)
 	setDefault(&c.Timing.Commit, 50*time.Millisecond)
 	setDefault(&c.Timing.Stall, 1500*time.Millisecond)
-	setDefault(&c.Timing.StallAlone, 15*time.Second)
+	setDefault(&c.Timing.StallEnds, max(15*time.Second, 2*c.Timing.Stall))
+	setDefault(&c.Timing.StallNever, max(stallNever, c.Timing.StallEnds))
 	setDefault(&c.Snapshot.Interval, 30*time.Second)
 	if c.LeapMax == 0 {
 		c.LeapMax = leapMaxDefault

@@ -184,7 +184,7 @@ func (n *Node) makePong() *port.Pong {
 		Wall: n.config.Clock.Wall(), Term: n.replica.raft.CurrentTerm(), Role: self.Role,
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
-		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
+		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0 && !n.storage.Standing(),
 		Healthy: self.Healthy, Member: len(n.replica.listServers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
 		Missing: n.history.busy.Load(), Use: n.use.recentUse(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
@@ -413,6 +413,8 @@ func (n *Node) checkNode() report.ReadyCheck {
 		c.OK, c.Text = false, "stopped: "+*n.life.dead.Load()
 	case n.draining.Load():
 		c.OK, c.Text = false, "draining"
+	case n.storage.Standing():
+		c.OK, c.Text = false, n.storage.describeStall()
 	case n.waitsToBeTold():
 		c.OK, c.Text = false, waitingText
 	case n.Settings().Genesis == nil:

@@ -73,6 +73,8 @@ type Folder struct {
 	key      *nodekey.Key
 	fresh    bool // This start made node.json.
 	lock     *os.File
+
+	Watched func(name string) (done func()) // Watches a write of a file; nil: nobody does.
 }
 
 // Identity returns the folder's present identity.
@@ -207,6 +209,9 @@ func (f *Folder) saveNode() error {
 	data, err := json.MarshalIndent(&f.identity, "", "  ")
 	if err != nil {
 		return err
+	}
+	if f.Watched != nil {
+		defer f.Watched(IdentityFile)()
 	}
 	return replaceFile(f.disk, f.path, IdentityFile, append(data, '\n'))
 }

@@ -63,7 +63,7 @@ func (s *server) openNode() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax),
+		Version: version, Logger: s.log.Logger, Fatal: endAtOnce, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax),
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -344,12 +344,9 @@ func dataTrouble(where string, err error) error {
 }
 
 // endAtOnce ends the process at once, because a node that may have diverged or lost a write
-// must send nothing more. The cluster package has logged the reason; the supervisor restarts
-// the node.
-func (s *server) endAtOnce(string) {
-	time.Sleep(50 * time.Millisecond) // Gives the line time to reach the log.
-	os.Exit(exitFatal)
-}
+// must send nothing more. The cluster package has reset the callers and logged the reason; the
+// supervisor restarts the node.
+func endAtOnce(string) { os.Exit(exitFatal) }
 
 // leapMax translates the flag into the node's setting, as deadAfter does: "any distance" is 0 in
 // the flag and below 0 in the setting.

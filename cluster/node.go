@@ -320,9 +320,7 @@ func (n *Node) Close() error {
 		waitAtMost(closePatience, n.life.running.Wait)
 		n.peers.closePeers()
 		n.replica.stopWatching()
-		if n.life.dead.Load() != nil {
-			n.guarded.Release()
-		}
+		n.guarded.Release()
 		if shutErr := n.replica.raft.Shutdown().Error(); shutErr != nil {
 			err = fmt.Errorf("cluster: raft: %w", shutErr)
 		}

@@ -151,6 +151,7 @@ func TestLostSnapshotsAreNamed(t *testing.T) {
 	propose(t, n, wire.KindRegister, register("a"))
 	_, err := n.Snapshot(t.Context())
 	require.NoError(t, err)
+	propose(t, n, wire.KindRegister, register("b"))
 	first, err := n.store.FirstIndex()
 	require.NoError(t, err)
 	require.NoError(t, n.store.DeleteRange(first, first)) // As after a snapshot of a long log.
@@ -159,6 +160,16 @@ func TestLostSnapshotsAreNamed(t *testing.T) {
 	_, err = Open(n.config)
 	require.ErrorIs(t, err, datadir.ErrDamaged)
 	require.ErrorContains(t, err, "no snapshot")
+
+	store, err := datadir.OpenLog(filepath.Join(dir, datadir.RaftFolder))
+	require.NoError(t, err)
+	last, err := store.LastIndex()
+	require.NoError(t, err)
+	require.NoError(t, store.DeleteRange(first, last))
+	require.NoError(t, store.Close())
+	_, err = Open(n.config)
+	require.ErrorIs(t, err, datadir.ErrDamaged, "raft would begin anew, with no state")
+	require.ErrorContains(t, err, "log and snapshots in")
 }
 
 type inmemLog struct{ *raft.InmemStore }

@@ -108,7 +108,8 @@ func (g *Guarded) standStill() {
 	runtime.Goexit()
 }
 
-// Release ends the goroutines that stand still, for a process that goes on after its node ended.
+// Release ends the goroutines that stand still or will, for a process that goes on after its node
+// ended.
 func (g *Guarded) Release() { g.release.Do(func() { close(g.released) }) }
 
 // End makes every operation from now on stand still.

@@ -131,7 +131,7 @@ func (r *Reached) CheckLog(dir string, log LogStore, snapshot uint64) error {
 	case r.Term() > term:
 		return spoiltError("%s says term %d, and this node was in term %d (so says %s): votes are lost, or those of an older copy", votes, term, r.Term(), ReachedFile)
 	case r.Applied() > reached:
-		return spoiltError("the log in %s ends at %d, and this node had applied %d (so says %s): it is an older copy", filepath.Join(dir, RaftFolder), reached, r.Applied(), ReachedFile)
+		return spoiltError("log and snapshots in %s end at %d, and this node had applied %d (so says %s): they are lost, or an older copy", filepath.Join(dir, RaftFolder), reached, r.Applied(), ReachedFile)
 	}
 	return nil
 }

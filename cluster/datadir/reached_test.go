@@ -82,7 +82,7 @@ func TestLostVotesAreDamage(t *testing.T) {
 		says                    string
 	}{
 		"votes of an older term":        {5, 100, 0, "was in term 5"},
-		"a log that ends too early":     {4, 101, 0, "it is an older copy"},
+		"a log that ends too early":     {4, 101, 0, "they are lost, or an older copy"},
 		"one that a snapshot continues": {4, 101, 101, ""},
 		"as it was":                     {4, 100, 0, ""},
 		"a note that a power cut took":  {0, 0, 0, ""},

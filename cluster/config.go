@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"railguard/audit"
@@ -44,8 +45,8 @@ type Config struct {
 
 	Logger *slog.Logger
 	// Fatal ends the process. The reason is a failing or stalled disk, divergence, or an entry
-	// of a newer format. If Fatal returns, the node serves nothing any more. If it is nil, the
-	// node panics.
+	// of a newer format. If Fatal returns, the node serves nothing any more. nil: the
+	// process exits with ExitEnded.
 	Fatal func(reason string)
 	// Sever closes the listeners and connections of callers. It is called before Fatal, and before
 	// the reason is logged. nil: there are none.
@@ -85,6 +86,10 @@ type Config struct {
 	// OpenLog opens the raft log in a folder. It is the seam for disks that fail.
 	OpenLog func(dir string) (datadir.LogStore, error)
 }
+
+// ExitEnded is the exit code of a process whose node ended by itself. A supervisor starts it
+// again.
+const ExitEnded = 70
 
 // Timing is raft's pace. The default suits one site with local disks: heartbeat and election
 // take 200 ms. They must be at least ten times the worst usual sync and round trip.
@@ -132,7 +137,7 @@ func (c *Config) fillDefaults() {
 		c.FreeSpace = datadir.FreeSpace
 	}
 	if c.Fatal == nil {
-		c.Fatal = func(reason string) { panic("FATAL: " + reason) }
+		c.Fatal = func(string) { os.Exit(ExitEnded) }
 	}
 	if c.Sever == nil {
 		c.Sever = func() {}

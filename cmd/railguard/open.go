@@ -63,7 +63,7 @@ func (s *server) openNode() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Fatal: endAtOnce, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax),
+		Version: version, Logger: s.log.Logger, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax),
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -342,11 +342,6 @@ func dataTrouble(where string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", where, err)
 }
-
-// endAtOnce ends the process at once, because a node that may have diverged or lost a write
-// must send nothing more. The cluster package has reset the callers and logged the reason; the
-// supervisor restarts the node.
-func endAtOnce(string) { os.Exit(exitFatal) }
 
 // leapMax translates the flag into the node's setting, as deadAfter does: "any distance" is 0 in
 // the flag and below 0 in the setting.

@@ -15,8 +15,9 @@ import (
 // hang or fail. The end of the process can cut an append in the middle: then the log has its
 // first entries, any number of them, as in the real store.
 //
-// After the end nothing is written any more, but the node is told that it was: nobody hears what a
-// node without power concludes. A disk that hangs holds up votes and terms as well.
+// After the end nothing is written any more, and every write fails: what fails stands still in the
+// node, and nobody hears what a node without power concludes. A disk that hangs holds up votes and
+// terms as well.
 type disk struct {
 	*raft.InmemStore
 	host *Host
@@ -35,8 +36,8 @@ type disk struct {
 
 var errBroken = errors.New("sim: input/output error")
 
-// write calls a function that writes quickly, unless the disk hangs, and never fails. It does
-// nothing if the life has ended.
+// write calls a function that writes quickly, unless the disk hangs, and never fails, unless the
+// life has ended.
 func (d *disk) write(do func() error) error {
 	d.mu.Lock()
 	hang := d.healing
@@ -47,7 +48,7 @@ func (d *disk) write(do func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ended {
-		return nil
+		return errBroken
 	}
 	return do()
 }

@@ -17,6 +17,7 @@ import (
 //
 //	DIR/lock            held by the one process that may use DIR
 //	DIR/node.json       the node's identity
+//	DIR/reached         the last entry that was applied, and the term
 //	DIR/node.key        the node's key, which is nowhere else: no backup, no copy before a recovery
 //	DIR/recovery.json   the last recovery of a lost majority, if there was one
 //	DIR/before-recovery-N-LINEAGE   node.json, raft.db and the log's files as they were before it

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 func TestSever(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		hang := make(chan struct{})
+		release := sync.OnceFunc(func() { close(hang) })
+		t.Cleanup(release)
 		called := make(chan struct{}, 1)
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			called <- struct{}{}
@@ -44,14 +47,19 @@ func TestSever(t *testing.T) {
 
 		began := time.Now()
 		c.sever()
-		require.Error(t, <-answered)
+		select {
+		case err := <-answered:
+			require.Error(t, err)
+		case <-time.After(5 * time.Second):
+			require.Fail(t, "who waits for an answer is reset as well")
+		}
 		_ = idle.SetReadDeadline(time.Now().Add(5 * time.Second))
 		_, err = io.ReadAll(idle)
 		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the idle one is reset as well")
 		require.Less(t, time.Since(began), 2*time.Second)
 		_, err = net.DialTimeout("tcp", server.Listener.Addr().String(), time.Second)
 		require.Error(t, err)
-		close(hang)
+		release()
 		server.CloseClientConnections()
 	}
 }

@@ -102,7 +102,10 @@ type Survivor struct {
 // wrote more leaves of history than the other wrote or its whole log gives, or applied an entry
 // behind all that the other applied or has in its log.
 func (s *Survivor) KnowsMore(than *Survivor) bool {
-	return than.Leaves > 0 && s.Written > max(than.Leaves, than.Written) || s.Applied > max(than.Index, than.Applied)
+	if s.Leaves == 0 || than.Leaves == 0 { // One of them was typed by hand.
+		return false
+	}
+	return s.Written > max(than.Leaves, than.Written) || s.Applied > max(than.Index, than.Applied)
 }
 
 // Ahead reports whether a survivor is further than another one. What is certainly committed counts

@@ -342,13 +342,11 @@ func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identit
 
 // NoteStarted records that a node has started on a restored folder.
 func (f *Folder) NoteStarted() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.identity.Restored == nil {
-		return nil
-	}
-	f.identity.Restored = nil
-	return f.saveNode()
+	return f.changeNode(func(who *Identity) (bool, error) {
+		restored := who.Restored != nil
+		who.Restored = nil
+		return restored, nil
+	})
 }
 
 // Supersede records why no node may start on the folder any more.

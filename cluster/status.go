@@ -219,14 +219,6 @@ func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 	}
 }
 
-func newestSnapshot(store raft.SnapshotStore) uint64 {
-	metas, err := store.List()
-	if err != nil || len(metas) == 0 {
-		return 0
-	}
-	return metas[0].Index
-}
-
 // listWarnings returns what an operator should look at although the node goes on.
 func (n *Node) listWarnings() []string {
 	warnings := []string{}

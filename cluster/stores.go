@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/hashicorp/raft"
+
 	"railguard/audit"
 	"railguard/cluster/datadir"
 )
@@ -97,4 +99,13 @@ func (s *stores) newestSnapshot() (uint64, error) {
 		return 0, err
 	}
 	return metas[0].Index, nil
+}
+
+// newestSnapshot is the same for what only shows it; 0: there is none, or it cannot be told.
+func newestSnapshot(store raft.SnapshotStore) uint64 {
+	metas, err := store.List()
+	if err != nil || len(metas) == 0 {
+		return 0
+	}
+	return metas[0].Index
 }

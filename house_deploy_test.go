@@ -219,7 +219,7 @@ func TestPromtoolTakesTheAlerts(t *testing.T) {
 
 func TestSystemdTakesTheUnit(t *testing.T) {
 	unit := text(t, "deploy/systemd/railguard.service")
-	for _, line := range []string{"RestartPreventExitStatus=2", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
+	for _, line := range []string{"RestartPreventExitStatus=64", "StartLimitIntervalSec=0", "Restart=always", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
 		require.Contains(t, unit, "\n"+line+"\n")
 	}
 	// railguard need not be installed here, so another program takes its place.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -33,7 +32,8 @@ type adapter struct {
 	history    *history
 	digester   *digester
 	compaction *compaction
-	stallLimit func(leading bool) time.Duration // How long an append to history may take. A node that does not lead, or is starting, gets longer.
+	storage    *storage
+	reached    *datadir.Reached
 
 	effects fsm.Effects
 	leaves  []audit.Leaf
@@ -64,6 +64,13 @@ func (a *adapter) Apply(log *raft.Log) any {
 	if err := a.appendLeaves(out); err != nil {
 		return a.haltReplica(fmt.Sprintf("audit of log entry %d: %v", log.Index, err))
 	}
+	if err := a.reached.NoteApplied(log.Index); err != nil {
+		return a.haltReplica(fmt.Sprintf("disk failed: log entry %d: %v", log.Index, err))
+	}
+	if a.life.dead.Load() != nil { // The node ended while this entry waited for the disk: nobody hears of it.
+		a.halted = true
+		return errHalted
+	}
 	results := slices.Clone(out.Results)
 	if err := a.publishEffects(out, len(log.Data)); err != nil {
 		return a.haltReplica(err.Error())
@@ -85,9 +92,8 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 	if len(a.leaves) == 0 {
 		return nil
 	}
-	limit := a.stallLimit(a.replica.started.Load() && a.replica.isLeader())
-	dog := datadir.WatchFor(limit, nil, func() { a.life.endProcess(fmt.Sprintf("disk stalled: append to history took longer than %v", limit)) })
-	defer dog.Stop() // A leader whose history hangs writes nothing to its log, so no other watchdog would end its term (guard G4).
+	done := a.storage.Watch("append to history") // A leader whose history hangs writes nothing to its log, so no other watch would end its term (guard G4).
+	defer done()
 	return a.audit.Append(out.FirstLeaf, a.leaves)
 }
 

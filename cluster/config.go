@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"railguard/audit"
@@ -44,9 +45,12 @@ type Config struct {
 
 	Logger *slog.Logger
 	// Fatal ends the process. The reason is a failing or stalled disk, divergence, or an entry
-	// of a newer format. If Fatal returns, the node serves nothing any more. If it is nil, the
-	// node panics.
+	// of a newer format. If Fatal returns, the node serves nothing any more. nil: the
+	// process exits with ExitEnded.
 	Fatal func(reason string)
+	// Sever closes the listeners and connections of callers. It is called before Fatal, and before
+	// the reason is logged. nil: there are none.
+	Sever func()
 
 	Clock     Clock
 	Network   port.Network
@@ -87,6 +91,10 @@ type Config struct {
 	OpenLog func(dir string) (datadir.LogStore, error)
 }
 
+// ExitEnded is the exit code of a process whose node ended by itself. A supervisor starts it
+// again.
+const ExitEnded = 70
+
 // Timing is raft's pace. The default suits one site with local disks: heartbeat and election
 // take 200 ms. They must be at least ten times the worst usual sync and round trip.
 type Timing struct {
@@ -94,10 +102,11 @@ type Timing struct {
 	Election  time.Duration
 	Lease     time.Duration
 	Commit    time.Duration // Pause between two appends without entries, at least 5 ms. Followers mostly learn the commit index sooner, from heartbeats and answers.
-	// Stall is how long one write to the log may take before the node gives up. StallAlone is
-	// the same for a group of one, where no other node could take over.
+	// Stall is how long one write may take before the node stops to lead. After StallEnds the
+	// node ends if others go on without it, after StallNever in any case.
 	Stall      time.Duration
-	StallAlone time.Duration
+	StallEnds  time.Duration
+	StallNever time.Duration
 }
 
 // SnapshotPolicy says when the log is cut. Entries are batches, so bytes decide.
@@ -132,7 +141,10 @@ func (c *Config) fillDefaults() {
 		c.FreeSpace = datadir.FreeSpace
 	}
 	if c.Fatal == nil {
-		c.Fatal = func(reason string) { panic("FATAL: " + reason) }
+		c.Fatal = func(string) { os.Exit(ExitEnded) }
+	}
+	if c.Sever == nil {
+		c.Sever = func() {}
 	}
 	if c.Disk == nil {
 		c.Disk = datadir.SystemDisk{}
@@ -149,7 +161,8 @@ func (c *Config) fillDefaults() {
 	setDefault(&c.Timing.Lease, c.Timing.Heartbeat*9/10)
 	setDefault(&c.Timing.Commit, 50*time.Millisecond)
 	setDefault(&c.Timing.Stall, 1500*time.Millisecond)
-	setDefault(&c.Timing.StallAlone, 15*time.Second)
+	setDefault(&c.Timing.StallEnds, max(15*time.Second, 2*c.Timing.Stall))
+	setDefault(&c.Timing.StallNever, max(stallNever, c.Timing.StallEnds))
 	setDefault(&c.Snapshot.Interval, 30*time.Second)
 	if c.LeapMax == 0 {
 		c.LeapMax = leapMaxDefault

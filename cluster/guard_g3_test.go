@@ -77,7 +77,9 @@ func formerLeader(t testing.TB, wrap func(*raft.InmemStore) raft.LogStore, goOn 
 
 func monotonic(t testing.TB) func(*raft.InmemStore) raft.LogStore {
 	return func(store *raft.InmemStore) raft.LogStore {
-		return datadir.Guard(rawStore{store}, func() time.Duration { return time.Minute }, func(reason string) { t.Error(reason) })
+		return datadir.Guard(rawStore{store}, datadir.NewStalls(func() datadir.Patience {
+			return datadir.Patience{Lead: time.Minute, End: time.Minute, Never: time.Minute}
+		}, func(reason string) { t.Error(reason) }), func(reason string) { t.Error(reason) })
 	}
 }
 

@@ -46,7 +46,7 @@ func TestHistoryStalls(t *testing.T) {
 	config := aloneConfig(t, t.TempDir())
 	disk := &hangingDir{Dir: audit.OSDir(t.TempDir()), hangs: make(chan struct{}), release: make(chan struct{})}
 	config.History, config.Fatal = disk, gave.fatal
-	config.Timing.StallAlone = 200 * time.Millisecond
+	config.Timing.Stall, config.Timing.StallEnds, config.Timing.StallNever = 50*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond
 	n, err := Open(config)
 	require.NoError(t, err)
 	letGo := sync.OnceFunc(func() { close(disk.release) })
@@ -60,5 +60,8 @@ func TestHistoryStalls(t *testing.T) {
 	require.Error(t, err)
 	require.Eventually(t, func() bool { return len(gave.all()) > 0 }, 30*time.Second, time.Millisecond)
 	require.Contains(t, gave.all()[0], "disk stalled: append to history")
+	applied := n.Applied()
 	letGo()
+	time.Sleep(50 * time.Millisecond)
+	require.Equal(t, applied, n.Applied(), "what the disk answers later is not applied")
 }

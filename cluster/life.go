@@ -4,12 +4,14 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // life has a node's goroutines, and ends the node. The node is closed (stop), which loses
 // nothing, or it dies: then it serves nothing more and the process ends.
 type life struct {
 	log    *slog.Logger
+	sever  func() // Resets the callers: closes their listeners and connections.
 	lastly func() // Called when the node dies: ends service and replica. Set before anything can die.
 	fatal  func(reason string)
 
@@ -19,17 +21,26 @@ type life struct {
 	dead     atomic.Pointer[string] // Why the node died; nil: it has not.
 }
 
+// endPatience is how long each step of a node's end may take. A step may wait for the disk whose
+// hanging ends the node, or for whoever reads the log.
+const endPatience = 100 * time.Millisecond
+
 func newLife(log *slog.Logger, fatal func(reason string)) *life {
-	return &life{log: log, lastly: func() {}, fatal: fatal, stop: make(chan struct{})}
+	return &life{log: log, sever: func() {}, lastly: func() {}, fatal: fatal, stop: make(chan struct{})}
 }
 
-// endProcess ends the node's service for good and then the process.
+// endProcess ends the node's service for good and then the process. It is the only way in which a
+// node ends by itself. The order matters: a process whose disk hangs cannot go before the disk
+// answers, and holds its connections until then. So callers are reset first, then nothing is
+// decided or said to other nodes any more, and then the reason is written. No step waits for a
+// disk, or for whoever reads the log, for longer than endPatience.
 func (l *life) endProcess(reason string) {
 	if !l.dead.CompareAndSwap(nil, &reason) {
 		return
 	}
-	l.log.Error("FATAL: this node stops", "reason", reason)
-	l.lastly()
+	waitAtMost(endPatience, l.sever)
+	waitAtMost(endPatience, l.lastly)
+	waitAtMost(endPatience, func() { l.log.Error("FATAL: this node stops", "reason", reason) })
 	l.fatal(reason)
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,7 @@ type Node struct {
 	// These parts run beside the records.
 	duties     *duties
 	disk       *disk
+	storage    *storage
 	compaction *compaction
 	digester   *digester
 	lists      *listKeeper
@@ -79,7 +81,7 @@ func Open(config Config) (*Node, error) {
 		config: config, life: newLife(config.Logger.With("node", config.ID), config.Fatal),
 		replica: newReplica(config.ID, time.Now()), since: time.Now(),
 	}
-	n.life.lastly = n.cutOff
+	n.life.sever, n.life.lastly = config.Sever, n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.gauges = newGauges(config.ID)
 	n.adapter = &adapter{machine: fsm.New()}
@@ -130,10 +132,16 @@ func (n *Node) openNode() (err error) {
 
 // assembleParts makes the parts that use the stores and each other.
 func (n *Node) assembleParts() {
+	n.storage = newStorage(&n.config, n.life, n.replica)
+	n.guarded = datadir.Guard(n.store, n.storage.Stalls, n.life.endProcess)
+	n.guarded.KeepReached(n.reached, n.newestSnapshot)
+	n.folder.Watched = n.storage.watchFile
+	n.snaps.Watched = n.storage.WatchBeside
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
+	n.storage.peers = n.peers
 	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers, leapMax: n.config.LeapMax}
 	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.config.Matchers, n.life, n.state, n.peers)
 	n.history = &history{
@@ -191,12 +199,7 @@ func (n *Node) assembleWay() {
 	a := n.adapter
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
 	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction
-	a.stallLimit = func(leading bool) time.Duration {
-		if leading {
-			return n.stallLimit()
-		}
-		return n.config.Timing.StallAlone
-	}
+	a.storage, a.reached = n.storage, n.reached
 }
 
 func (n *Node) closeStores() error {
@@ -208,7 +211,7 @@ func (n *Node) closeStores() error {
 
 // startRaft loads the state and starts the replica.
 func (n *Node) startRaft() error {
-	guarded := datadir.Guard(n.store, n.stallLimit, n.life.endProcess)
+	guarded := n.guarded
 	cache, err := raft.NewLogCache(logCacheEntries, guarded)
 	if err != nil {
 		return err
@@ -237,7 +240,7 @@ func (n *Node) startRaft() error {
 	if err := n.greeter.probeFormer(); err != nil {
 		return err
 	}
-	transport := port.MainLoopHeartbeats{Transport: n.gateway.transport}
+	transport := port.MainLoopHeartbeats{Transport: port.Silenced{Transport: n.gateway.transport, Silent: n.storage.Standing}}
 	config := n.raftConfig()
 	if !known && n.config.BootstrapExpect == 1 && len(n.config.Join) == 0 {
 		alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: config.LocalID, Address: transport.LocalAddr()}}}
@@ -249,12 +252,18 @@ func (n *Node) startRaft() error {
 		return err
 	}
 	replica, err := newRaft(config, n.adapter, cache, guarded, n.snaps, transport)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(err.Error(), noSnapshotLoads):
+		return datadir.SpoiltSnapshots(n.config.DataDir, err)
+	case err != nil:
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
 	n.replica.beginWith(replica)
 	return n.folder.NoteStarted()
 }
+
+// noSnapshotLoads is the text of raft's error when there are snapshots and none can be loaded.
+const noSnapshotLoads = "failed to load any existing snapshots"
 
 // newRaft calls raft.NewRaft and turns its panic into an error. It panics if the log begins
 // after the end of the newest snapshot, because the disk lost snapshots.
@@ -284,15 +293,6 @@ func (n *Node) raftConfig() *raft.Config {
 	c.NoLegacyTelemetry = true
 	c.Logger = newRaftLogger(n.life.log)
 	return c
-}
-
-// stallLimit returns how long a write to the log may take. In a group of one, giving up helps
-// nobody until it is certain that the disk hangs.
-func (n *Node) stallLimit() time.Duration {
-	if n.replica.alone.Load() {
-		return n.config.Timing.StallAlone
-	}
-	return n.config.Timing.Stall
 }
 
 // startGoroutines starts the node's goroutines.
@@ -325,6 +325,7 @@ func (n *Node) Close() error {
 		waitAtMost(closePatience, n.life.running.Wait)
 		n.peers.closePeers()
 		n.replica.stopWatching()
+		n.guarded.Release()
 		if shutErr := n.replica.raft.Shutdown().Error(); shutErr != nil {
 			err = fmt.Errorf("cluster: raft: %w", shutErr)
 		}
@@ -352,6 +353,9 @@ func waitAtMost(patience time.Duration, wait func()) {
 // must not go on with a broken disk or a wrong state, nor keep its followers waiting by
 // heartbeats, which raft sends outside its main loop.
 func (n *Node) cutOff() {
+	if n.guarded != nil {
+		n.guarded.End()
+	}
 	n.waiters.refuseNew(wire.ErrShuttingDown)
 	n.progress.haltWith(errHalted)
 	if !n.replica.started.Load() {

@@ -46,5 +46,8 @@ func TestOpenRefusesLostLog(t *testing.T) {
 	require.NoError(t, n.Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, datadir.RaftFolder)))
 	_, err := Open(aloneConfig(t, dir))
+	require.ErrorContains(t, err, "votes are lost")
+	require.NoError(t, os.Remove(filepath.Join(dir, datadir.ReachedFile)))
+	_, err = Open(aloneConfig(t, dir))
 	require.ErrorContains(t, err, "its raft log is gone")
 }

@@ -118,7 +118,7 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 			for index := uint64(1); index <= c.last; index++ {
 				require.NoError(t, store.StoreLog(&raft.Log{Index: index, Term: 1, Data: []byte("x")}))
 			}
-			guarded := datadir.Guard(inmemLog{store}, n.stallLimit, func(reason string) { t.Error(reason) })
+			guarded := datadir.Guard(inmemLog{store}, n.storage.Stalls, func(reason string) { t.Error(reason) })
 			require.NoError(t, n.dropSupersededLog(guarded, n.life.log))
 			last, err := store.LastIndex()
 			require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestLogBeforeAnInstalledSnapshotGoes(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, data, 0o600))
 		store := raft.NewInmemStore()
 		require.NoError(t, store.StoreLog(&raft.Log{Index: 1, Term: 1}))
-		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.stallLimit, n.life.endProcess), n.life.log))
+		require.NoError(t, n.dropSupersededLog(datadir.Guard(inmemLog{store}, n.storage.Stalls, n.life.endProcess), n.life.log))
 		last, err := store.LastIndex()
 		require.NoError(t, err)
 		require.Equal(t, uint64(1), last, "an older snapshot needs it")
@@ -151,6 +151,7 @@ func TestLostSnapshotsAreNamed(t *testing.T) {
 	propose(t, n, wire.KindRegister, register("a"))
 	_, err := n.Snapshot(t.Context())
 	require.NoError(t, err)
+	propose(t, n, wire.KindRegister, register("b"))
 	first, err := n.store.FirstIndex()
 	require.NoError(t, err)
 	require.NoError(t, n.store.DeleteRange(first, first)) // As after a snapshot of a long log.
@@ -159,6 +160,16 @@ func TestLostSnapshotsAreNamed(t *testing.T) {
 	_, err = Open(n.config)
 	require.ErrorIs(t, err, datadir.ErrDamaged)
 	require.ErrorContains(t, err, "no snapshot")
+
+	store, err := datadir.OpenLog(filepath.Join(dir, datadir.RaftFolder))
+	require.NoError(t, err)
+	last, err := store.LastIndex()
+	require.NoError(t, err)
+	require.NoError(t, store.DeleteRange(first, last))
+	require.NoError(t, store.Close())
+	_, err = Open(n.config)
+	require.ErrorIs(t, err, datadir.ErrDamaged, "raft would begin anew, with no state")
+	require.ErrorContains(t, err, "log and snapshots in")
 }
 
 type inmemLog struct{ *raft.InmemStore }

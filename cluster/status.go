@@ -184,7 +184,7 @@ func (n *Node) makePong() *port.Pong {
 		Wall: n.config.Clock.Wall(), Term: n.replica.raft.CurrentTerm(), Role: self.Role,
 		Applied: self.AppliedIndex, Commit: commit, Release: n.config.Version, APIAddr: n.config.APIAddr,
 		UpSince: self.UpSince, DiskFree: int32(self.DiskFreePct), ListVersion: self.ListVersion,
-		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0,
+		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0 && !n.storage.Standing(),
 		Healthy: self.Healthy, Member: len(n.replica.listServers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
 		Missing: n.history.busy.Load(), Use: n.use.recentUse(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
@@ -217,14 +217,6 @@ func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 		DiskFreePct: int(n.disk.percent.Load()),
 		ListVersion: n.Settings().ListVersion, Key: n.folder.Identity().Incarnation, Matchers: n.lists.matchers, FormatMax: uint16(engine.FormatNewest),
 	}
-}
-
-func newestSnapshot(store raft.SnapshotStore) uint64 {
-	metas, err := store.List()
-	if err != nil || len(metas) == 0 {
-		return 0
-	}
-	return metas[0].Index
 }
 
 // listWarnings returns what an operator should look at although the node goes on.
@@ -413,6 +405,8 @@ func (n *Node) checkNode() report.ReadyCheck {
 		c.OK, c.Text = false, "stopped: "+*n.life.dead.Load()
 	case n.draining.Load():
 		c.OK, c.Text = false, "draining"
+	case n.storage.Standing():
+		c.OK, c.Text = false, n.storage.describeStall()
 	case n.waitsToBeTold():
 		c.OK, c.Text = false, waitingText
 	case n.Settings().Genesis == nil:

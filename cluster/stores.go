@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/hashicorp/raft"
+
 	"railguard/audit"
 	"railguard/cluster/datadir"
 )
@@ -15,6 +17,9 @@ type stores struct {
 	audit  *audit.Store
 	store  datadir.LogStore
 	snaps  *datadir.Snapshots
+
+	reached *datadir.Reached
+	guarded *datadir.Guarded // Guards store.
 }
 
 // openStores opens the stores in the folder, which is open already.
@@ -29,8 +34,17 @@ func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
 	if s.store, err = config.OpenLog(s.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
 	}
-	s.snaps, err = datadir.OpenSnapshots(config.Disk, s.folder.Sub(datadir.RaftFolder), newRaftLogger(log))
-	return err
+	if s.snaps, err = datadir.OpenSnapshots(config.Disk, s.folder.Sub(datadir.RaftFolder), newRaftLogger(log)); err != nil {
+		return err
+	}
+	if s.reached, err = datadir.OpenReached(config.Disk, config.DataDir); err != nil {
+		return err
+	}
+	kept, err := s.newestSnapshot()
+	if err != nil {
+		return err
+	}
+	return s.reached.CheckLog(config.DataDir, s.store, kept)
 }
 
 func (s *stores) closeStores() error {
@@ -40,6 +54,9 @@ func (s *stores) closeStores() error {
 	}
 	if s.audit != nil {
 		errs = append(errs, s.audit.Close())
+	}
+	if s.reached != nil {
+		errs = append(errs, s.reached.Close())
 	}
 	if s.folder != nil {
 		errs = append(errs, s.folder.Close())
@@ -73,4 +90,22 @@ func (s *stores) dropSupersededLog(store *datadir.Guarded, log *slog.Logger) err
 	}
 	log.Warn("the log ends before the snapshot that was being installed: it is cut", "last", last, "snapshot", metas[0].Index)
 	return store.DeleteRange(first, last)
+}
+
+// newestSnapshot returns the last entry in the newest snapshot; 0: there is none.
+func (s *stores) newestSnapshot() (uint64, error) {
+	metas, err := s.snaps.List()
+	if err != nil || len(metas) == 0 {
+		return 0, err
+	}
+	return metas[0].Index, nil
+}
+
+// newestSnapshot is the same for what only shows it; 0: there is none, or it cannot be told.
+func newestSnapshot(store raft.SnapshotStore) uint64 {
+	metas, err := store.List()
+	if err != nil || len(metas) == 0 {
+		return 0
+	}
+	return metas[0].Index
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
-	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -241,7 +240,6 @@ func TestFateOfRaftErrors(t *testing.T) {
 		{raft.ErrLeadershipLost, fateUnknown},
 		{raft.ErrRaftShutdown, fateUnknown},
 		{raft.ErrAbortedByRestore, fateUnknown},
-		{datadir.ErrGaveUp, fateUnknown},
 		{context.DeadlineExceeded, fateUnknown},
 	} {
 		require.Equal(t, test.want, fateOf(test.err), "%v", test.err)

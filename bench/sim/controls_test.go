@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -145,6 +148,7 @@ func TestControlLostWrites(t *testing.T) {
 			last, err := host.log.LastIndex()
 			require.NoError(t, err)
 			require.NoError(t, host.log.DeleteRange(last-3, last))
+			require.NoError(t, os.Remove(filepath.Join(host.files.root, datadir.ReachedFile)), "a node that knows better does not start")
 		})
 		w.AwaitReady(time.Minute)
 		leaves := w.leavesOf(w.hosts[0])

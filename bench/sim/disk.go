@@ -15,9 +15,9 @@ import (
 // hang or fail. The end of the process can cut an append in the middle: then the log has its
 // first entries, any number of them, as in the real store.
 //
-// After the end nothing is written any more, but the node is told that it was. An error would
-// make raft panic, and nobody hears what a node without power concludes. Because of such panics
-// only appends fail, and never the writing of votes and terms.
+// After the end nothing is written any more, and every write fails: what fails stands still in the
+// node, and nobody hears what a node without power concludes. A disk that hangs holds up votes and
+// terms as well.
 type disk struct {
 	*raft.InmemStore
 	host *Host
@@ -36,13 +36,19 @@ type disk struct {
 
 var errBroken = errors.New("sim: input/output error")
 
-// write calls a function that writes quickly and never fails. It does nothing if the life has
-// ended.
+// write calls a function that writes quickly, unless the disk hangs, and never fails, unless the
+// life has ended.
 func (d *disk) write(do func() error) error {
+	d.mu.Lock()
+	hang := d.healing
+	d.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.ended {
-		return nil
+		return errBroken
 	}
 	return do()
 }
@@ -124,11 +130,21 @@ func (d *disk) Break() {
 	d.mu.Unlock()
 }
 
-// Hang holds every append up until the life's end.
+// Hang holds every write up until Heal, or the life's end.
 func (d *disk) Hang() {
 	d.mu.Lock()
 	if d.healing == nil && !d.ended {
 		d.healing = make(chan struct{})
+	}
+	d.mu.Unlock()
+}
+
+// Heal lets a disk that hangs go on.
+func (d *disk) Heal() {
+	d.mu.Lock()
+	if d.healing != nil {
+		close(d.healing)
+		d.healing = nil
 	}
 	d.mu.Unlock()
 }

@@ -51,6 +51,7 @@ var faults = []fault{
 	{"list", 5, func(w *World) { w.list() }},
 	{"disk error", 2, func(w *World) { w.one().Doom().Break(); w.pause(800) }},
 	{"slow disk", 4, func(w *World) { w.slow(w.one()) }},
+	{"all disks hang", 2, func(w *World) { w.hangAll(time.Duration(1000+w.Random.IntN(59_000)) * time.Millisecond) }},
 	{"hanging disk", 2, func(w *World) { w.leading().Doom().Hang(); w.pause(2500) }},
 }
 
@@ -70,6 +71,26 @@ func (w *World) drawFault() fault {
 		}
 	}
 	return faults[0]
+}
+
+// hangAll makes the disks of all hosts hang together, as one storage under all of them does, and
+// lets them go on.
+func (w *World) hangAll(lasts time.Duration) {
+	var hung []*disk
+	for _, host := range w.hosts {
+		host.mu.Lock()
+		if host.node != nil && !host.doomed {
+			hung = append(hung, host.disk)
+		}
+		host.mu.Unlock()
+	}
+	for _, one := range hung {
+		one.Hang()
+	}
+	time.Sleep(lasts)
+	for _, one := range hung {
+		one.Heal()
+	}
 }
 
 func (w *World) one() *Host { return w.hosts[w.Random.IntN(len(w.hosts))] }

@@ -17,6 +17,7 @@ import (
 //
 //	DIR/lock            held by the one process that may use DIR
 //	DIR/node.json       the node's identity
+//	DIR/reached         the last entry that was applied, and the term
 //	DIR/node.key        the node's key, which is nowhere else: no backup, no copy before a recovery
 //	DIR/recovery.json   the last recovery of a lost majority, if there was one
 //	DIR/before-recovery-N-LINEAGE   node.json, raft.db and the log's files as they were before it
@@ -68,11 +69,14 @@ type Restored struct {
 type Folder struct {
 	path     string
 	disk     Disk
-	mu       sync.Mutex // Guards what changes in identity.
+	saving   sync.Mutex // Held while node.json is written.
+	mu       sync.Mutex // Guards what changes in identity. Never held while the disk is waited for: who meets another node asks for it.
 	identity Identity
 	key      *nodekey.Key
 	fresh    bool // This start made node.json.
 	lock     *os.File
+
+	Watched func(name string) (done func()) // Watches a write of a file; nil: nobody does.
 }
 
 // Identity returns the folder's present identity.
@@ -198,40 +202,58 @@ func (f *Folder) moveIn(id string) error {
 		return fmt.Errorf("cluster: data folder: %w", err)
 	}
 	f.key, f.fresh = key, true
-	f.identity = Identity{Format: Format, ID: id, Incarnation: key.Digest()}
-	return f.saveNode()
+	return f.changeNode(func(who *Identity) (bool, error) {
+		*who = Identity{Format: Format, ID: id, Incarnation: key.Digest()}
+		return true, nil
+	})
 }
 
-// saveNode replaces node.json. After a crash the old or the new one is there.
-func (f *Folder) saveNode() error {
-	data, err := json.MarshalIndent(&f.identity, "", "  ")
+// changeNode changes the identity if change says so, and replaces node.json before anybody sees
+// the new one. After a crash the old or the new one is there.
+func (f *Folder) changeNode(change func(who *Identity) (changed bool, err error)) error {
+	f.saving.Lock()
+	defer f.saving.Unlock()
+	next := f.Identity()
+	if changed, err := change(&next); err != nil || !changed {
+		return err
+	}
+	data, err := json.MarshalIndent(&next, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(f.disk, f.path, IdentityFile, append(data, '\n'))
+	if f.Watched != nil {
+		defer f.Watched(IdentityFile)()
+	}
+	if err := replaceFile(f.disk, f.path, IdentityFile, append(data, '\n')); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.identity = next
+	return nil
 }
 
 // BelongTo checks that the data are of this cluster, and stores its id if there was none.
 func (f *Folder) BelongTo(clusterID string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch f.identity.ClusterID {
-	case clusterID:
-		return nil
-	case "":
-		f.identity.ClusterID = clusterID
-		return f.saveNode()
-	}
-	return fmt.Errorf("cluster: data folder %s belongs to cluster %s, and its log says %s: data of two clusters are mixed",
-		f.path, f.identity.ClusterID, clusterID)
+	return f.changeNode(func(who *Identity) (bool, error) {
+		switch who.ClusterID {
+		case clusterID:
+			return false, nil
+		case "":
+			who.ClusterID = clusterID
+			return true, nil
+		}
+		return false, fmt.Errorf("cluster: data folder %s belongs to cluster %s, and its log says %s: data of two clusters are mixed",
+			f.path, who.ClusterID, clusterID)
+	})
 }
 
 // Adopt stores the size of the tree head under which history is fetched.
 func (f *Folder) Adopt(size uint64) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.identity.Adopted = size
-	return f.saveNode()
+	return f.changeNode(func(who *Identity) (bool, error) {
+		who.Adopted = size
+		return true, nil
+	})
 }
 
 func (f *Folder) Adopted() uint64 {
@@ -242,16 +264,16 @@ func (f *Folder) Adopted() uint64 {
 
 // Promise stores, once and for ever, the node with which this node may form a group.
 func (f *Folder) Promise(to string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch f.identity.PromisedTo {
-	case to:
-		return nil
-	case "":
-		f.identity.PromisedTo = to
-		return f.saveNode()
-	}
-	return fmt.Errorf("cluster: this node has promised to form a group with %s", f.identity.PromisedTo)
+	return f.changeNode(func(who *Identity) (bool, error) {
+		switch who.PromisedTo {
+		case to:
+			return false, nil
+		case "":
+			who.PromisedTo = to
+			return true, nil
+		}
+		return false, fmt.Errorf("cluster: this node has promised to form a group with %s", who.PromisedTo)
+	})
 }
 
 func (f *Folder) Close() error { return f.lock.Close() }
@@ -305,10 +327,10 @@ func replaceWith(disk Disk, dir, name string, write func(*os.File) error) error 
 
 // Inherit records in node.json which recovery and lineage the folder belongs to.
 func (f *Folder) Inherit(recovery uint64, lineage string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.identity.Recovery, f.identity.Lineage = recovery, lineage
-	return f.saveNode()
+	return f.changeNode(func(who *Identity) (bool, error) {
+		who.Recovery, who.Lineage = recovery, lineage
+		return true, nil
+	})
 }
 
 // Inherit does the same to the folder of a stopped node. It returns the new identity.
@@ -320,21 +342,19 @@ func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identit
 
 // NoteStarted records that a node has started on a restored folder.
 func (f *Folder) NoteStarted() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.identity.Restored == nil {
-		return nil
-	}
-	f.identity.Restored = nil
-	return f.saveNode()
+	return f.changeNode(func(who *Identity) (bool, error) {
+		restored := who.Restored != nil
+		who.Restored = nil
+		return restored, nil
+	})
 }
 
 // Supersede records why no node may start on the folder any more.
 func (f *Folder) Supersede(reason string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.identity.Superseded = reason
-	return f.saveNode()
+	return f.changeNode(func(who *Identity) (bool, error) {
+		who.Superseded = reason
+		return true, nil
+	})
 }
 
 // Known returns what node.json says of cluster and lineage.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -123,4 +124,44 @@ func TestFolderRefuses(t *testing.T) {
 		require.ErrorContains(t, f.BelongTo("two"), "two clusters are mixed")
 		require.NoError(t, f.Close())
 	})
+}
+
+// hungDisk is a disk on which small files wait until it is released.
+type hungDisk struct {
+	SystemDisk
+	hangs, release chan struct{}
+}
+
+func (d *hungDisk) SyncFile(file *os.File) error {
+	select {
+	case <-d.hangs:
+		<-d.release
+	default:
+	}
+	return d.SystemDisk.SyncFile(file)
+}
+
+// TestIdentityWhileTheDiskHangs: who meets another node asks who this node is, and must not wait
+// for a disk that hangs; and nothing is told that is not on the disk yet.
+func TestIdentityWhileTheDiskHangs(t *testing.T) {
+	disk := &hungDisk{hangs: make(chan struct{}), release: make(chan struct{})}
+	f, err := Open(disk, t.TempDir(), "n1")
+	require.NoError(t, err)
+	defer f.Close()
+	close(disk.hangs)
+	began, written := make(chan struct{}), make(chan error, 1)
+	f.Watched = func(string) func() { close(began); return func() {} }
+	go func() { written <- f.BelongTo("c1") }()
+	<-began
+	asked := make(chan Identity, 1)
+	go func() { asked <- f.Identity() }()
+	select {
+	case who := <-asked:
+		require.Empty(t, who.ClusterID)
+	case <-time.After(5 * time.Second):
+		require.Fail(t, "it waits for the disk")
+	}
+	close(disk.release)
+	require.NoError(t, <-written)
+	require.Equal(t, "c1", f.Identity().ClusterID)
 }

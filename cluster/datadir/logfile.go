@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // bbolt maps the file of term and vote into memory. If the file is shorter than its header
@@ -77,6 +78,25 @@ func checkLogFile(path string) error {
 		return damagedError(path, err)
 	}
 	return nil
+}
+
+// checkVotesThere refuses a folder that has entries and no file of votes, or an empty one. A node
+// that has forgotten for whom it voted could vote again in the same term.
+func checkVotesThere(dir string) error {
+	path := filepath.Join(dir, LogFile)
+	info, err := os.Stat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > 0 {
+		return err
+	}
+	segments, err := filepath.Glob(filepath.Join(dir, "*"+segmentSuffix))
+	if err != nil || len(segments) == 0 {
+		return err
+	}
+	state := "is empty"
+	if info == nil {
+		state = "is missing"
+	}
+	return spoiltError("%s %s, and %s has entries of the log", path, state, segments[0])
 }
 
 // damagedError names the damaged file and says what to do.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +18,6 @@ const (
 	LogFile          = "raft.db" // It has the term and vote, and which segments there are.
 	boltOpenPatience = 2 * time.Second
 )
-
-// ErrGaveUp is the answer to every call after a store gave up.
-var ErrGaveUp = errors.New("log store: gave up after a failed or stalled write")
 
 // LogStore is the interface of a log store. Tests put failing and stalling ones in its place.
 type LogStore interface {
@@ -40,6 +38,9 @@ func OpenLogToRead(dir string) (LogStore, error) {
 }
 
 func openLog(dir string, write bool, options *bbolt.Options, room int64) (LogStore, error) {
+	if err := checkVotesThere(dir); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
 	votes, err := openBolt(filepath.Join(dir, LogFile), options)
 	if err != nil {
 		return nil, err
@@ -66,119 +67,80 @@ func openBolt(path string, options *bbolt.Options) (LogStore, error) {
 	return opened, nil
 }
 
-// Guarded watches every write to the log and the votes (guard G4). A leader whose disk hangs
-// keeps its lease, and meanwhile the whole group stands still. A sync that failed must never be
-// tried again on the same file. So a write that fails, or does not return in time, ends this
-// node: fatal is called once, and every following operation fails, whatever the disk answers
-// later.
+// Guarded watches every write to the log and the votes (guard G4), and refuses to cut away what
+// is committed. A sync that failed must never be tried again on the same file. So a write that
+// fails, or that ends the node by its slowness, ends this node: fatal is called once, and every
+// operation from then on stands still, whatever the disk answers later. None returns an error to
+// raft, which panics if a term or vote was not written, and goes on if an entry was not.
 type Guarded struct {
-	store  LogStore
-	limit  func() time.Duration
-	fatal  func(reason string)
-	later  func(time.Duration, func()) beatTimer // The seam for tests; nil: real timers.
-	gaveUp atomic.Bool
-	ending sync.Once
+	store    LogStore
+	stalls   *Stalls
+	fatal    func(reason string)
+	reached  *Reached               // nil: nothing is kept of term and applied entries.
+	snapshot func() (uint64, error) // The last entry in the newest snapshot; nil: there is none.
+	gaveUp   atomic.Bool
+	released chan struct{}
+	release  sync.Once
 }
 
-// watchBeats is how many beats of the watchdog's timer make a stall. One long timer cannot tell
-// a disk that hangs from a process that was stopped (SIGSTOP, a paused or migrating machine):
-// the time passes either way. A stopped process has no beats: however long it slept, the pause
-// counts as one beat, and the disk has the remaining beats to come back.
-const watchBeats = 8
-
-// beatTimer is the part of time.Timer that the watchdog needs.
-type beatTimer interface {
-	Reset(time.Duration) bool
-	Stop() bool
+// Guard returns a store that guards another one. It calls fatal once when it gives up.
+func Guard(store LogStore, stalls *Stalls, fatal func(reason string)) *Guarded {
+	return &Guarded{store: store, stalls: stalls, fatal: fatal, released: make(chan struct{})}
 }
 
-func realBeats(d time.Duration, beat func()) beatTimer { return time.AfterFunc(d, beat) }
-
-// Watchdog watches one write. Each beat starts the timer of the next one.
-type Watchdog struct {
-	mu     sync.Mutex
-	timer  beatTimer
-	every  time.Duration
-	beats  int
-	ended  bool
-	expire func()
+// KeepReached makes the store note terms, and refuse cuts that would take away what is committed:
+// what this node has applied, or has in a snapshot.
+func (g *Guarded) KeepReached(reached *Reached, snapshot func() (uint64, error)) {
+	g.reached, g.snapshot = reached, snapshot
 }
 
-// WatchFor starts a watchdog. It calls expire when the beats of limit have passed, unless Stop
-// comes before.
-func WatchFor(limit time.Duration, later func(time.Duration, func()) beatTimer, expire func()) *Watchdog {
-	if later == nil {
-		later = realBeats
-	}
-	d := &Watchdog{every: max(limit/watchBeats, 1), expire: expire}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.timer = later(d.every, d.beatOnce)
-	return d
-}
-
-func (d *Watchdog) beatOnce() {
-	d.mu.Lock()
-	d.beats++
-	stalled := !d.ended && d.beats >= watchBeats
-	if !d.ended && !stalled {
-		d.timer.Reset(d.every)
-	}
-	d.mu.Unlock()
-	if stalled {
-		d.expire()
-	}
-}
-
-func (d *Watchdog) Stop() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.ended = true
-	d.timer.Stop()
-}
-
-// Guard returns a store that watches another one: limit is how long one write may take, and
-// fatal is called once when it gives up.
-func Guard(store LogStore, limit func() time.Duration, fatal func(reason string)) *Guarded {
-	return &Guarded{store: store, limit: limit, fatal: fatal}
-}
-
+// giveUp ends the node, and never returns: the process ends. If it does not, as in tests, the
+// goroutine stands still until Release.
 func (g *Guarded) giveUp(reason string) {
 	if g.gaveUp.CompareAndSwap(false, true) {
 		g.fatal(reason)
 	}
+	g.standStill()
 }
+
+func (g *Guarded) standStill() {
+	<-g.released
+	runtime.Goexit()
+}
+
+// Release ends the goroutines that stand still or will, for a process that goes on after its node
+// ended.
+func (g *Guarded) Release() { g.release.Do(func() { close(g.released) }) }
+
+// End makes every operation from now on stand still.
+func (g *Guarded) End() { g.gaveUp.Store(true) }
 
 // runRead runs one read. If raft cannot read an entry that must be there, it panics. So a
 // damaged log ends this node before, with an error that names it.
 func (g *Guarded) runRead(do func() error) error {
 	err := do()
 	if errors.Is(err, ErrDamaged) {
-		g.ending.Do(func() { g.giveUp(err.Error()) }) // Concurrent readers wait for the end, too.
+		g.giveUp(err.Error())
 	}
 	return err
 }
 
-// runWatched runs one write under the watchdog.
+// runWatched runs one write under the watch.
 func (g *Guarded) runWatched(what string, write func() error) error {
 	if g.gaveUp.Load() {
-		return ErrGaveUp
+		g.standStill()
 	}
-	limit := g.limit()
-	dog := WatchFor(limit, g.later, func() {
-		g.giveUp(fmt.Sprintf("disk stalled: %s took longer than %v", what, limit))
-	})
+	done := g.stalls.Watch(what)
 	start := time.Now()
 	err := write()
-	dog.Stop()
+	done()
 	logWriteSeconds.Observe(time.Since(start))
 	if err != nil {
 		logWriteErrors.Inc()
 		g.giveUp(fmt.Sprintf("disk failed: %s: %v", what, err))
-		return err
 	}
 	if g.gaveUp.Load() {
-		return ErrGaveUp
+		g.standStill()
 	}
 	return nil
 }
@@ -215,6 +177,9 @@ func (g *Guarded) StoreLogs(logs []*raft.Log) error {
 
 // DeleteRange implements raft.LogStore.
 func (g *Guarded) DeleteRange(low, high uint64) error {
+	if err := g.refuseCut(low, high); err != nil {
+		g.giveUp(err.Error())
+	}
 	return g.runWatched("cut of the log", func() error { return g.store.DeleteRange(low, high) })
 }
 
@@ -225,7 +190,12 @@ func (g *Guarded) Set(key, value []byte) error {
 
 // SetUint64 implements raft.StableStore.
 func (g *Guarded) SetUint64(key []byte, value uint64) error {
-	return g.runWatched("write of the term", func() error { return g.store.SetUint64(key, value) })
+	return g.runWatched("write of the term", func() error {
+		if err := g.store.SetUint64(key, value); err != nil || g.reached == nil || string(key) != string(RaftTermKey) {
+			return err
+		}
+		return g.reached.NoteTerm(value)
+	})
 }
 
 // Get implements raft.StableStore.
@@ -238,4 +208,31 @@ func (g *Guarded) Get(key []byte) (value []byte, err error) {
 func (g *Guarded) GetUint64(key []byte) (value uint64, err error) {
 	err = g.runRead(func() error { value, err = g.store.GetUint64(key); return err })
 	return value, err
+}
+
+// refuseCut refuses a cut that would take away an entry that is committed and in no snapshot: what
+// this node has applied was acknowledged, and this disk may be the last one that has it. A group
+// that asks for such a cut has another past.
+func (g *Guarded) refuseCut(low, high uint64) error {
+	if g.reached == nil {
+		return nil
+	}
+	first, err := g.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := g.LastIndex()
+	if err != nil || last == 0 || low > last {
+		return err
+	}
+	kept, err := g.snapshot()
+	if err != nil {
+		return fmt.Errorf("disk failed: snapshots before a cut of the log: %w", err)
+	}
+	applied := g.reached.Applied()
+	if low > first && low > max(applied, kept) || low <= first && min(high, last, applied) <= kept {
+		return nil
+	}
+	return fmt.Errorf("history diverged: the group would cut entries %d to %d from this node's log, and this node had applied up to %d: what was acknowledged may stand on this disk alone. "+
+		"Nothing was cut. Wipe nothing: stop all nodes and compare their folders (railguard cluster recover --compare)", low, min(high, last), max(applied, kept))
 }

@@ -53,44 +53,103 @@ func (g fatalities) all() (reasons []string) {
 	return reasons
 }
 
-func guardOver(store LogStore, limit time.Duration) (*Guarded, fatalities) {
+// guardOver returns a guarded store whose node ends at the limit if ending helps, and at four
+// times the limit in any case. It ends after the test.
+func guardOver(t *testing.T, store LogStore, limit time.Duration) (*Guarded, fatalities) {
 	g := make(fatalities, 8)
-	return &Guarded{store: store, limit: func() time.Duration { return limit }, fatal: g.fatal}, g
+	guarded := Guard(store, NewStalls(func() Patience { return Patience{Lead: limit / 2, End: limit, Never: 4 * limit} }, g.fatal), g.fatal)
+	t.Cleanup(guarded.Release)
+	return guarded, g
+}
+
+// standsStill runs an operation, and requires that it does not return until the store is
+// released.
+func standsStill(t *testing.T, store *Guarded, what string, do func() error) {
+	t.Helper()
+	returned := make(chan error, 1)
+	go func() { returned <- do() }()
+	select {
+	case err := <-returned:
+		require.Fail(t, "it returned to raft", "%s: %v", what, err)
+	case <-time.After(50 * time.Millisecond):
+	}
 }
 
 func TestGuardedStoreFails(t *testing.T) {
 	memory := newMemoryLog()
-	store, gave := guardOver(memory, time.Second)
+	store, gave := guardOver(t, memory, time.Second)
 	require.NoError(t, store.StoreLog(&raft.Log{Index: 1}))
 	broken := errors.New("input/output error")
 	memory.fail.Store(&broken)
-	require.ErrorIs(t, store.StoreLog(&raft.Log{Index: 2}), broken)
+	standsStill(t, store, "what fails", func() error { return store.StoreLog(&raft.Log{Index: 2}) })
 	require.Len(t, gave.all(), 1)
 	require.Contains(t, gave.all()[0], "disk failed")
 	memory.fail.Store(nil)
-	require.ErrorIs(t, store.StoreLog(&raft.Log{Index: 2}), ErrGaveUp, "a failed sync is never tried again")
-	require.ErrorIs(t, store.SetUint64([]byte("CurrentTerm"), 9), ErrGaveUp)
+	standsStill(t, store, "a failed sync is never tried again", func() error { return store.StoreLog(&raft.Log{Index: 2}) })
+	standsStill(t, store, "raft panics if its term cannot be written", func() error { return store.SetUint64(RaftTermKey, 9) })
 	require.Len(t, gave.all(), 1)
+	last, err := memory.LastIndex()
+	require.NoError(t, err)
+	require.Equal(t, uint64(1), last)
 }
 
-// TestGuardG4StalledDisk: a write that does not return within the limit ends the node at the
-// limit, to the nanosecond of a virtual clock.
+// TestGuardG4StalledDisk: a write that does not return takes the leadership, and ends the node at
+// the limit if that helps, else much later; to the nanosecond of a virtual clock.
 func TestGuardG4StalledDisk(t *testing.T) {
+	for _, helps := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			memory := newMemoryLog()
+			store, gave := guardOver(t, memory, time.Second)
+			store.stalls.Helps = func() bool { return helps }
+			release := make(chan struct{})
+			memory.stall.Store(&release)
+			returned := make(chan error, 1)
+			go func() { returned <- store.StoreLog(&raft.Log{Index: 1}) }()
+			time.Sleep(time.Second/2 - 1)
+			synctest.Wait()
+			require.False(t, store.stalls.Standing())
+			time.Sleep(time.Nanosecond)
+			synctest.Wait()
+			require.True(t, store.stalls.Standing(), "it does not lead")
+			end := time.Second
+			if !helps {
+				end = 4 * time.Second
+			}
+			time.Sleep(end - time.Second/2 - 1)
+			synctest.Wait()
+			require.Empty(t, gave.all())
+			time.Sleep(time.Nanosecond)
+			synctest.Wait()
+			require.Len(t, gave.all(), 1)
+			require.Contains(t, gave.all()[0], "disk stalled")
+			store.End() // As the node's end does.
+			close(release)
+			synctest.Wait()
+			require.Empty(t, returned, "what the disk answers later is not believed")
+			require.True(t, store.stalls.Standing())
+			store.Release()
+		})
+	}
+}
+
+// TestSlowDiskOnlyDelays: a write that returns before the end of the patience gives the
+// leadership back and says so.
+func TestSlowDiskOnlyDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := newMemoryLog()
-		store, gave := guardOver(memory, time.Second)
+		store, gave := guardOver(t, memory, time.Second)
+		var told []string
+		store.stalls.Noticed = func(what string) { told = append(told, "hangs: "+what) }
+		store.stalls.Mended = func(what string, lasted time.Duration) { told = append(told, lasted.String()) }
 		release := make(chan struct{})
 		memory.stall.Store(&release)
-		result := make(chan error)
-		go func() { result <- store.StoreLog(&raft.Log{Index: 1}) }()
-		time.Sleep(time.Second - 1)
+		time.AfterFunc(3*time.Second, func() { close(release) })
+		require.NoError(t, store.StoreLog(&raft.Log{Index: 1}))
 		synctest.Wait()
+		require.False(t, store.stalls.Standing())
 		require.Empty(t, gave.all())
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		require.Len(t, gave.all(), 1)
-		require.Contains(t, gave.all()[0], "disk stalled")
-		close(release)
-		require.ErrorIs(t, <-result, ErrGaveUp, "what the disk answers later is not believed")
+		require.Equal(t, []string{"hangs: append to the log", "3s"}, told)
+		memory.stall.Store(nil)
+		require.NoError(t, store.StoreLog(&raft.Log{Index: 2}), "and it goes on")
 	})
 }

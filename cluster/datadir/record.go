@@ -89,11 +89,32 @@ type Survivor struct {
 	Index uint64 `json:"index"`
 	Term  uint64 `json:"term"`
 	From  string `json:"from"` // The folder, or "given".
+
+	// What a folder shows beside the end of its log. Of a survivor that was typed by hand it is not
+	// known, and these are 0.
+	Applied uint64 `json:"applied,omitempty"` // The last entry that the node had applied.
+	Written uint64 `json:"written,omitempty"` // Leaves of history on its disk: each of a committed entry.
+	Leaves  uint64 `json:"leaves,omitempty"`  // Leaves when its whole log is applied.
+	Head    string `json:"head,omitempty"`    // The tree head of those leaves.
 }
 
-// Ahead reports whether a log is further than another one: the higher last term counts first,
-// then the longer log. Raft compares candidates in the same way.
+// KnowsMore reports whether a survivor has committed entries that another one cannot have: it
+// wrote more leaves of history than the other wrote or its whole log gives, or applied an entry
+// behind all that the other applied or has in its log.
+func (s *Survivor) KnowsMore(than *Survivor) bool {
+	if s.Leaves == 0 || than.Leaves == 0 { // One of them was typed by hand.
+		return false
+	}
+	return s.Written > max(than.Leaves, than.Written) || s.Applied > max(than.Index, than.Applied)
+}
+
+// Ahead reports whether a survivor is further than another one. What is certainly committed counts
+// first. Then the higher last term counts, then the longer log: raft compares candidates in the
+// same way.
 func (s *Survivor) Ahead(of *Survivor) bool {
+	if more, less := s.KnowsMore(of), of.KnowsMore(s); more != less {
+		return more
+	}
 	return s.Term > of.Term || s.Term == of.Term && s.Index > of.Index
 }
 

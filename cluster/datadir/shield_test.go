@@ -156,15 +156,14 @@ func TestDamageWhileRunning(t *testing.T) {
 	store, err := openVotes(dir)
 	require.NoError(t, err)
 	var gave []string
-	guarded := Guard(store, func() time.Duration { return time.Minute }, func(reason string) { gave = append(gave, reason) })
+	guarded := Guard(store, NewStalls(func() Patience { return Patience{Lead: time.Minute, End: time.Minute, Never: time.Minute} }, nil), func(reason string) { gave = append(gave, reason) })
+	defer guarded.Release()
 	require.NoError(t, os.WriteFile(path, make([]byte, len(data)), 0o600), "the mapped file itself")
-	var entry raft.Log
-	err = guarded.GetLog(200, &entry)
-	require.ErrorIs(t, err, ErrDamaged)
+	standsStill(t, guarded, "raft panics if it cannot read an entry", func() error { var entry raft.Log; return guarded.GetLog(200, &entry) })
 	require.Len(t, gave, 1)
 	require.Contains(t, gave[0], path)
 	require.Contains(t, gave[0], "join anew")
-	require.Error(t, guarded.StoreLog(&raft.Log{Index: 401}), "nothing is written any more")
+	standsStill(t, guarded, "nothing is written any more", func() error { return guarded.StoreLog(&raft.Log{Index: 401}) })
 	require.Len(t, gave, 1)
 	require.Positive(t, pageSize)
 }

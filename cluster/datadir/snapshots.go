@@ -26,6 +26,8 @@ type Snapshots struct {
 	raft.SnapshotStore
 	Dir  string
 	disk Disk
+
+	Watched func(what string) (done func()) // Watches each step of writing a snapshot; nil: nobody does.
 }
 
 // OpenSnapshots opens the store in raft's folder.
@@ -75,6 +77,7 @@ func (s *Snapshots) Forget(index uint64) error {
 // Create implements raft.SnapshotStore.
 func (s *Snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
+	defer s.watchStep()()
 	sink, err := s.SnapshotStore.Create(version, index, term, configuration, configurationIndex, transport)
 	if err != nil {
 		return nil, err
@@ -82,9 +85,29 @@ func (s *Snapshots) Create(version raft.SnapshotVersion, index, term uint64, con
 	return &privateSink{sink, s}, nil
 }
 
+// watchStep watches one step of writing a snapshot. The whole may take minutes.
+func (s *Snapshots) watchStep() func() {
+	if s.Watched == nil {
+		return func() {}
+	}
+	return s.Watched("write of a snapshot")
+}
+
 type privateSink struct {
 	raft.SnapshotSink
 	store *Snapshots
+}
+
+// Write implements io.Writer.
+func (s *privateSink) Write(p []byte) (int, error) {
+	defer s.store.watchStep()()
+	return s.SnapshotSink.Write(p)
+}
+
+// syncStep syncs what was written so far.
+func (s *privateSink) syncStep(file *os.File) error {
+	defer s.store.watchStep()()
+	return file.Sync()
 }
 
 // openFile opens the file that raft's sink writes a second time.
@@ -149,7 +172,7 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 	if err != nil {
 		return err
 	}
-	_, err = state.WriteTo(&gentle{sink: private, sync: file.Sync, hurry: hurry, start: time.Now()})
+	_, err = state.WriteTo(&gentle{sink: private, sync: func() error { return private.syncStep(file) }, hurry: hurry, start: time.Now()})
 	return errors.Join(err, file.Close())
 }
 
@@ -157,6 +180,7 @@ func WriteGently(sink raft.SnapshotSink, state io.WriterTo, hurry func() bool) e
 // name of its folder, but not their names in that folder. Without those a power cut could leave
 // an empty snapshot and a log that was cut because of it.
 func (s *privateSink) Close() error {
+	defer s.store.watchStep()()
 	if err := s.store.restrictRights(); err != nil {
 		return err
 	}

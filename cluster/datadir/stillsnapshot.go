@@ -103,7 +103,26 @@ func (s *Snapshot) Open(dir string) (io.ReadCloser, error) {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cluster: snapshot %s: %w", s.ID, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("cluster: snapshot %s: %s: %w", s.ID, path, err), file.Close())
 	}
 	return file, nil
+}
+
+// SpoiltSnapshots returns the error of a node whose snapshots can all not be loaded: it names each
+// file and what is wrong with it, and says what to do. cause is why raft did not start.
+func SpoiltSnapshots(dir string, cause error) error {
+	folder := filepath.Join(dir, RaftFolder, SnapshotFolder)
+	metas, err := readSnapshots(folder)
+	var wrong []string
+	for i := range metas {
+		state, openErr := metas[i].Open(dir)
+		if openErr == nil {
+			err = errors.Join(err, state.Close())
+			openErr = fmt.Errorf("%s: its state is refused (see the lines before this one)", filepath.Join(folder, metas[i].ID, SnapshotStateFile))
+		}
+		wrong = append(wrong, openErr.Error())
+	}
+	return errors.Join(fmt.Errorf("%w: no snapshot can be loaded (%w): %s. Where a majority of the group answers, "+
+		"keep the data folder aside and let the node join anew with an empty one; "+
+		"otherwise put back the whole folder, or restore a backup", ErrDamaged, cause, strings.Join(wrong, "; ")), err)
 }

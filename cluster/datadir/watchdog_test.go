@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -50,10 +51,23 @@ func TestGuardG4PausedProcess(t *testing.T) {
 	const limit = 1500 * time.Millisecond
 	watched := func(during func(h *handBeats)) (*Guarded, fatalities, error) {
 		hand := &handBeats{}
-		disk := &duringWrite{memoryLog: newMemoryLog(), during: func() { during(hand) }}
-		store, gave := guardOver(disk, limit)
-		store.later = hand.later
-		err := store.StoreLog(&raft.Log{Index: 1})
+		disk := &duringWrite{memoryLog: newMemoryLog(), during: func() { during(hand) }, done: make(chan struct{})}
+		store, gave := guardOver(t, disk, limit)
+		store.stalls.patience = func() Patience { return Patience{Lead: limit, End: limit, Never: limit} }
+		store.stalls.later = hand.later
+		store.stalls.fatal = func(reason string) { gave.fatal(reason); store.End() }
+		returned, written := make(chan struct{}), errStands
+		go func() {
+			defer close(returned)
+			written = store.StoreLog(&raft.Log{Index: 1})
+		}()
+		if disk.wait(); len(gave) == 0 {
+			<-returned
+		} else {
+			store.Release()
+			<-returned
+		}
+		err := written
 		require.Zero(t, hand.armed, "no beat is left behind a write")
 		return store, gave, err
 	}
@@ -81,7 +95,7 @@ func TestGuardG4PausedProcess(t *testing.T) {
 			require.Equal(t, watchBeats, beats)
 			require.InDelta(t, limit, h.total, watchBeats, "a stall is caught at the limit")
 		})
-		require.ErrorIs(t, err, ErrGaveUp)
+		require.Equal(t, errStands, err)
 		require.Len(t, gave.all(), 1)
 		require.Contains(t, gave.all()[0], "disk stalled")
 	})
@@ -108,11 +122,18 @@ func TestGuardG4PausedProcess(t *testing.T) {
 type duringWrite struct {
 	*memoryLog
 	during func()
+	done   chan struct{} // Closed when during is over.
 }
+
+func (d *duringWrite) wait() { <-d.done }
+
+// errStands stands for a write that never returned.
+var errStands = errors.New("it stands still")
 
 func (d *duringWrite) StoreLogs(logs []*raft.Log) error {
 	if logs[0].Index == 1 {
 		d.during()
+		close(d.done)
 	}
 	return d.memoryLog.StoreLogs(logs)
 }

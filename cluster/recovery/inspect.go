@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/hashicorp/raft"
 
@@ -172,6 +173,9 @@ func (r *Report) replayLog(f *stillFolder, machine *fsm.Machine) {
 			r.CommittedIndex, r.CommittedBy = index, by
 		}
 	}
+	if applied, _, err := datadir.ReadReached(f.dir); err == nil { // Without the note it is not known.
+		certain(min(applied, r.LastIndex), "what this node had applied")
+	}
 	var out fsm.Effects
 	var leaves []UncertainLeaf
 	err := f.eachEntry(r.SnapshotIndex+1, r.LastIndex, func(entry *raft.Log) error {
@@ -224,12 +228,22 @@ func (r *Report) judgeSurvivors(f *stillFolder, source Source) error {
 	if len(source.Compare)+len(source.Peers) > survivorsMax {
 		return fmt.Errorf("at most %d other survivors can be compared", survivorsMax)
 	}
-	own := f.logEnd()
+	own := r.standing(f)
+	r.Own = own
 	furthest := own
+	if own.Written > own.Leaves {
+		r.addProblem("history on this disk has %d leaves and its log gives %d: committed entries are gone from the log, which was cut or put back. Keep this folder: its history proves what was acknowledged", own.Written, own.Leaves)
+	}
+	if own.Applied > own.Index {
+		r.addProblem("this node had applied entry %d and its log ends at %d: committed entries are gone from the log, which was cut or put back. Keep this folder", own.Applied, own.Index)
+	}
 	for _, dir := range source.Compare {
 		end, err := r.compareFolder(f, dir)
 		if err != nil {
 			return err
+		}
+		if end.Written > end.Leaves || end.Applied > end.Index {
+			r.addWarning("%s had committed entries that are gone from its log (it wrote %d leaves and applied entry %d; its log gives %d leaves and ends at %d): whoever does not have them loses what was acknowledged", end.Node, end.Written, end.Applied, end.Leaves, end.Index)
 		}
 		r.Survivors = append(r.Survivors, end)
 	}
@@ -251,8 +265,15 @@ func (r *Report) compareFolder(f *stillFolder, dir string) (datadir.Survivor, er
 	if err != nil {
 		return datadir.Survivor{}, err
 	}
+	seen, err := inspectFolder(other, Source{Dir: dir})
 	end, who := other.logEnd(), other.identity
-	if err := other.close(); err != nil {
+	if err == nil {
+		end = seen.standing(other)
+	}
+	if err := errors.Join(err, other.close()); err != nil {
+		return datadir.Survivor{}, err
+	}
+	if err := r.holdTogether(f, dir, who.ID); err != nil {
 		return datadir.Survivor{}, err
 	}
 	switch {
@@ -262,4 +283,38 @@ func (r *Report) compareFolder(f *stillFolder, dir string) (datadir.Survivor, er
 		r.addProblem("%s was recovered or left behind in another way than this node (%s): the two cannot be compared", who.ID, dir)
 	}
 	return end, nil
+}
+
+// standing returns where a folder's log ends, and what else the folder shows.
+func (r *Report) standing(f *stillFolder) datadir.Survivor {
+	s := f.logEnd()
+	s.Applied, _, _ = datadir.ReadReached(f.dir) // Without the note it is not known.
+	s.Written, s.Leaves, s.Head = r.AuditOnDisk, r.AuditLeaves, r.TreeHead
+	return s
+}
+
+// holdTogether compares the histories of two folders as far as both go: of one past, the shorter
+// is the beginning of the longer.
+func (r *Report) holdTogether(f *stillFolder, dir, id string) (err error) {
+	var roots [2]audit.Hash
+	var stores [2]*audit.Store
+	for i, folder := range []string{f.dir, dir} {
+		stores[i], err = audit.OpenReadOnly(audit.OSDir(filepath.Join(folder, datadir.AuditFolder)), audit.Options{})
+		if err != nil {
+			return fmt.Errorf("cluster: history of %s: %w", folder, err)
+		}
+		defer func() { err = errors.Join(err, stores[i].Close()) }()
+	}
+	size := min(stores[0].Size(), stores[1].Size())
+	for i, store := range stores {
+		if roots[i], err = store.Root(size); err != nil {
+			r.addWarning("the histories of %s and %s cannot be compared: %v", r.Node, id, err)
+			return nil
+		}
+	}
+	if roots[0] != roots[1] {
+		r.addProblem("the histories of %s and %s differ within their first %d leaves (%x, %x): they are of different pasts, and only one of them is what was acknowledged. Compare the heads with one that an outside witness keeps",
+			r.Node, id, size, roots[0], roots[1])
+	}
+	return nil
 }

@@ -302,3 +302,44 @@ func TestCommitted(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 }
+
+// TestCompareKnowsWhoHasMore: a folder whose log was cut, by a group with another past, is not
+// named as behind: its history and its note have committed entries that no longer log gives.
+func TestCompareKnowsWhoHasMore(t *testing.T) {
+	t.Parallel()
+	g := newOldGroup(t)
+	last := g.notes(12)
+	longer := g.folder("n3", upTo(last-3))
+	cut := g.folder("n2", extent{last: last - 6, written: last})
+	report, err := Inspect(Source{Dir: longer, Compare: []string{cut}})
+	require.NoError(t, err)
+	require.Equal(t, "n2", report.Furthest)
+	require.True(t, report.Behind)
+	require.Len(t, report.Survivors, 1)
+	require.Greater(t, report.Survivors[0].Written, report.Own.Leaves)
+	require.NotEmpty(t, report.Survivors[0].Head)
+	require.Contains(t, strings.Join(report.Warnings, "; "), "n2 had committed entries that are gone from its log")
+	report, err = Inspect(Source{Dir: cut, Compare: []string{longer}})
+	require.NoError(t, err)
+	require.Equal(t, "n2", report.Furthest)
+	require.Contains(t, strings.Join(report.Problems, "; "), "committed entries are gone from the log")
+
+	noted := g.folder("n1", extent{last: last - 6, written: last - 3}) // A power cut took the last leaves, and not the note.
+	reached, err := datadir.OpenReached(datadir.SystemDisk{}, noted)
+	require.NoError(t, err)
+	require.NoError(t, reached.NoteApplied(last-1))
+	require.NoError(t, reached.Close())
+	report, err = Inspect(Source{Dir: longer, Compare: []string{noted}})
+	require.NoError(t, err)
+	require.Equal(t, "n1", report.Furthest, "it had applied more than the longer log has")
+	require.Equal(t, last-1, report.Survivors[0].Applied)
+
+	other := newOldGroup(t)
+	other.notes(3)
+	other.propose(wire.KindTick, &wire.Tick{})
+	other.notes(9)
+	strange := other.folder("n2", upTo(uint64(len(other.log))))
+	report, err = Inspect(Source{Dir: longer, Compare: []string{strange}})
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(report.Problems, "; "), "the histories of n3 and n2 differ within their first")
+}

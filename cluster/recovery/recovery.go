@@ -92,6 +92,7 @@ type Report struct {
 	AuditOnDisk  uint64 `json:"auditOnDisk"`
 	AuditMissing uint64 `json:"auditMissing"`
 
+	Own       datadir.Survivor   `json:"own"`       // What this folder shows, as it is compared.
 	Survivors []datadir.Survivor `json:"survivors"` // The other survivors that were named.
 	Furthest  string             `json:"furthest"`
 	Behind    bool               `json:"behind"`

@@ -23,7 +23,7 @@ func leavesOf(cmd *cobra.Command) (paths []string) {
 	return paths
 }
 
-// An unexpected argument or an unknown flag ends every verb in the same way: exit code 2, and
+// An unexpected argument or an unknown flag ends every verb in the same way: exit code 64, and
 // where to find help.
 func TestWrongArgumentsAreUsage(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -54,7 +54,7 @@ func newConfigCheck() *cobra.Command {
 they go together, that files of certificates can be used and secrets are there.
 RAILGUARD_ variables that name no setting are told; they may be misspelt.
 
-Exit code 0: it would start; 2: it would not.`,
+Exit code 0: it would start; 64: it would not.`,
 		Example: "  set -a; . /etc/railguard/railguard.env; railguard config check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range strangeVariables(cmd.Flags(), os.Environ()) {

@@ -58,7 +58,7 @@ func TestFolderOfAnother(t *testing.T) {
 	require.NotContains(t, dataTrouble("--data", &fs.PathError{Op: "chmod", Path: "x", Err: syscall.EROFS}).Error(), "chown")
 }
 
-// If a server would not start, the exit code is 2 and every reason is given; nothing is
+// If a server would not start, the exit code is 64 and every reason is given; nothing is
 // written.
 func TestConfigCheck(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")

@@ -40,6 +40,7 @@ func TestDamagedLogIsFatal(t *testing.T) {
 		bytes []byte
 		says  string
 	}{
+		{votes, nil, votes + " is empty"},
 		{votes, whole[:9000], votes + " is cut short: 9000 of "},
 		{votes, spoilt, votes + ": page "},
 		{votes, append(bytes.Clone(whole[:2*os.Getpagesize()]), make([]byte, len(whole)-2*os.Getpagesize())...), votes + ": page "},

@@ -26,7 +26,7 @@ func newDump() *cobra.Command {
   a sanctions list (lists/DIGEST.entities): source, date, counts
   a node's audit folder (audit): every leaf read and hashed; damage is named
 
-Exit codes: 0 whole, 1 damaged, 2 not readable.`,
+Exit codes: 0 whole, 1 damaged, 64 not readable.`,
 		Args: exactArgs(1, "one file, or a node's audit folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			info, err := os.Stat(args[0])

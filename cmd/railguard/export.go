@@ -47,7 +47,7 @@ func newAuditExport() *cobra.Command {
 called FILE. When the stream breaks, run the same command again: it goes on
 where it stopped, also at another node.
 
-Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
+Exit codes: 0 whole, 1 refused, 64 wrong flags, 3 broken off or not reachable.`,
 		Example: "  railguard audit export --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z --file march.ndjson\n  railguard verify march.ndjson --keys keys.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := x.findServer(cmd, false); err != nil {

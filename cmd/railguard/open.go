@@ -63,7 +63,7 @@ func (s *server) openNode() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Fatal: s.endAtOnce, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
+		Version: version, Logger: s.log.Logger, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -341,14 +341,6 @@ func dataTrouble(where string, err error) error {
 		return fmt.Errorf("%s: %w: the folder and all in it must belong to the user who runs the node (chown -R)", where, err)
 	}
 	return fmt.Errorf("%s: %w", where, err)
-}
-
-// endAtOnce ends the process at once, because a node that may have diverged or lost a write
-// must send nothing more. The cluster package has logged the reason; the supervisor restarts
-// the node.
-func (s *server) endAtOnce(string) {
-	time.Sleep(50 * time.Millisecond) // Gives the line time to reach the log.
-	os.Exit(exitFatal)
 }
 
 // leapMax translates the flag into the node's setting, as deadAfter does: "any distance" is 0 in

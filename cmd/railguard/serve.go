@@ -179,6 +179,7 @@ type server struct {
 	retro   *retrace.Retro
 	public  *http.Server
 	admin   *http.Server
+	callers *callers
 	failed  chan error
 	closing chan struct{}
 
@@ -217,6 +218,7 @@ func runServer(ctx context.Context, f *serveFlags) error {
 		return portTaken("--admin", err)
 	}
 	defer adminListener.Close()
+	s.callers = newCallers(publicListener, adminListener)
 	if err := s.serveOn(publicListener, adminListener); err != nil {
 		return err
 	}
@@ -345,6 +347,8 @@ func (s *server) serveOn(public, admin net.Listener) error {
 	s.public, s.admin = border.NewServer(s.publicDoor, limits), border.NewServer(s.adminDoor, limits)
 	s.admin.ReadTimeout, s.admin.WriteTimeout = 10*time.Minute, 10*time.Minute // For uploads of lists, and profiles.
 	s.public.TLSConfig, s.admin.TLSConfig = publicTLS, adminTLS
+	s.callers.follow(s.public)
+	s.callers.follow(s.admin)
 	go func() { s.failed <- serveUntilEnded(s.public, public) }()
 	go func() { s.failed <- serveUntilEnded(s.admin, admin) }()
 	return nil

@@ -36,7 +36,7 @@ readable page (index.html, no script), README.txt, and checksums.
 ` + "`railguard verify`" + ` proves it file by file and makes each decision again with the list
 in it. It is whole when this command ends with 0; what was begun is called .part.
 
-Exit codes: 0 whole, 1 refused, 2 wrong flags, 3 broken off or not reachable.`,
+Exit codes: 0 whole, 1 refused, 64 wrong flags, 3 broken off or not reachable.`,
 		Example: "  railguard audit bundle --from 2026-05-01T00:00:00Z --to 2026-05-31T23:59:59.999Z --out may.tar.zst\n  railguard verify may.tar.zst --keys keys.txt",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return b.makeBundle(cmd) },
 	}

@@ -59,7 +59,7 @@ named by RAILGUARD_CLUSTER_SECRET_FILE. Where the policy demands two persons for
 also an admin's key of the cluster, which is in the backup: RAILGUARD_KEY, or a file named by
 RAILGUARD_KEY_FILE.
 
-Exit codes: 0 you could sleep, 1 you could not, and why; 2 wrong flags.`,
+Exit codes: 0 you could sleep, 1 you could not, and why; 64 wrong flags.`,
 		Example: "  railguard drill --directory /backups --identity key.txt --max-age 26h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keys, err := d.checkFlags()

@@ -286,7 +286,7 @@ current one is taken. Both must be signed by the log, and the larger tree must
 begin with all of the smaller one. With NEW and --proof FILE, what
 GET /log/consistency/OLDSIZE/NEWSIZE answered, no server is asked.
 
-Exit codes: 0 proven, 1 not proven, 2 not readable, 3 no answer.`,
+Exit codes: 0 proven, 1 not proven, 64 not readable, 3 no answer.`,
 		Example: "  railguard log consistency 2026-05-01.checkpoint --keys keys.txt\n  railguard log consistency may.checkpoint june.checkpoint --keys keys.txt --proof may-june.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {

@@ -60,7 +60,7 @@ Keys that the old ones endorse (log-key rotate) are followed, and told.
 With --cosign the watcher is a witness besides (C2SP tlog-witness): it answers
 POST /add-checkpoint on --listen, and cosigns what continues all it cosigned.
 
-Exit codes: 0 ended on request (--once: nothing wrong), 1 an alarm, 2 wrong flags, 3 --once and no answer.`,
+Exit codes: 0 ended on request (--once: nothing wrong), 1 an alarm, 64 wrong flags, 3 --once and no answer.`,
 		Example: "  railguard log watch https://n1.example.org https://n2.example.org --keys keys.txt --state /var/lib/watch --hook /usr/local/bin/page\n  railguard log watch https://pay.example.org --keys keys.txt --state w --cosign witness.key --listen 127.0.0.1:8380 --keep-going",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 16 {

@@ -51,7 +51,7 @@ against what is in force. Nothing is changed.
 A candidate is checked as ` + "`railguard policy put --check`" + ` does; what lets more through
 is marked, and putting it into force needs --reason.
 
-Exit codes: 0 shown, 1 refused or not a policy, 2 wrong flags, 3 not reachable.`,
+Exit codes: 0 shown, 1 refused or not a policy, 64 wrong flags, 3 not reachable.`,
 		Example: "  railguard policy diff candidate.yaml\n  railguard policy diff --from 3\n  railguard policy diff --from 3 --to 7 -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/recovery"
 )
 
@@ -203,16 +204,19 @@ func printUncertain(out io.Writer, r *recovery.Report) {
 func printSurvivors(out io.Writer, r *recovery.Report) {
 	fmt.Fprintln(out, "\nSURVIVORS")
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "  NODE\tINDEX/TERM\tFROM\t")
+	fmt.Fprintln(table, "  NODE\tINDEX/TERM\tAPPLIED\tHISTORY\tLEAVES\tTREE HEAD\tFROM\t")
 	mark := func(node string) string {
 		if node == r.Furthest && len(r.Survivors) > 0 {
 			return "the furthest"
 		}
 		return ""
 	}
-	fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\n", r.Node, r.LastIndex, r.LastTerm, r.Dir, mark(r.Node))
-	for _, s := range r.Survivors {
-		fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\n", s.Node, s.Index, s.Term, s.From, mark(s.Node))
+	for _, s := range append([]datadir.Survivor{r.Own}, r.Survivors...) {
+		applied, written, leaves, head := "-", "-", "-", "-"
+		if s.Leaves > 0 {
+			applied, written, leaves, head = fmt.Sprint(s.Applied), fmt.Sprint(s.Written), fmt.Sprint(s.Leaves), s.Head[:16]
+		}
+		fmt.Fprintf(table, "  %s\t%d/%d\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Node, s.Index, s.Term, applied, written, leaves, head, s.From, mark(s.Node))
 	}
 	_ = table.Flush()
 	if len(r.Survivors) == 0 {

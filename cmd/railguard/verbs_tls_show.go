@@ -26,7 +26,7 @@ func newTLSShow() *cobra.Command {
 		Long: `Print every certificate in a PEM file. Whether one leads to the other is not
 checked; ` + "`railguard serve`" + ` does that.
 
-Exit codes: 0 all are good by this machine's clock, 1 one is not, 2 not readable.`,
+Exit codes: 0 all are good by this machine's clock, 1 one is not, 64 not readable.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			certificates, err := certificatesIn(args[0])
 			if err != nil {

@@ -54,7 +54,7 @@ A file may be indented, ordered or escaped otherwise than it was saved: what it 
 compared by value. A record is held to the rule set that it was judged by, whichever release
 showed it; one of a rule set that this program does not know is neither proven nor altered.
 
-Exit codes: 0 proven, 1 not proven, 2 not readable, or wrong flags or keys, 4 consistent, but
+Exit codes: 0 proven, 1 not proven, 64 not readable, or wrong flags or keys, 4 consistent, but
 without --keys nothing shows whose log it is, 5 rendered by a release that this program does
 not know: verify with one that is as new.`,
 		Example: "  railguard audit proof txn_1a2B3c4D > proof.json\n  railguard verify proof.json --keys keys.txt\n  railguard verify march.ndjson --keys keys.txt --show",

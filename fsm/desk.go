@@ -52,8 +52,7 @@ type deskTables struct {
 var deskDeclarations = []declaration{
 	&tableOf[ReviewRow, reviewPage]{
 		section: section{
-			number: sectionReviews, most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "open_reviews",
-			filled: func(t *tables, l *engine.Limits) (int, int) { return t.openReviews, l.OpenReviews },
+			number: sectionReviews, most: func(*engine.Limits) int { return 1 << 31 },
 		},
 		of: func(t *tables) *Table[ReviewRow, reviewPage] { return &t.reviews }, code: codeReviewRow, queue: true,
 		mark:   func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.overdueTold, &meta.Overdue },
@@ -132,6 +131,7 @@ type AlertRow struct {
 	List    uint64 // The list version that is the reason; 0: none.
 	Later   uint64 // The leaf that acknowledged it; 0: it is open.
 	Kind    uint8  // wire.AlertRetroHit and so on.
+	Owner   Owner  // Whose doing is the reason.
 }
 
 // alertKey identifies an alert: two with the same key are one.
@@ -170,6 +170,7 @@ func codeAlertRow(c *coder, row *AlertRow) {
 	codeUnsigned(c, &row.List)
 	codeUnsigned(c, &row.Later)
 	codeByte(c, &row.Kind)
+	codeUnsigned(c, &row.Owner)
 }
 
 func codeSARRow(c *coder, row *SARRow) {
@@ -189,6 +190,7 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 	codeByte(c, &row.Rule)
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Newest)
+	codeUnsigned(c, &row.Owner)
 	claimed := row.Claim != nil
 	c.codeFlag(&claimed)
 	if codeUnsigned(c, &row.Disposition); !claimed {
@@ -252,6 +254,7 @@ type ReviewRow struct {
 	Agent       engine.AgentSlot
 	Rule        engine.RuleID
 	State       ReviewState
+	Owner       Owner  // Of the API key that made the call.
 	Disposition uint64 // The disposition's leaf when State is ReviewDone.
 	Newest      uint64 // The newest leaf about the record; 0: none but itself.
 	Claim       *Claim // nil: never claimed nor commented.

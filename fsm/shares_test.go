@@ -137,8 +137,8 @@ func newTenants(t testing.TB, seed uint64) *tenants {
 	h := &tenants{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 116)), keys: []*wire.KeyRef{{}}}
 	h.narrow = func(l *engine.Limits) {
 		l.Agents, l.Fleets, l.Users, l.Statuses, l.Holds, l.References, l.OpenReviews, l.Alerts, l.SanctionsAlerts = 130, 128, 64, 200, 64, 128, 64, 64, 64
-		l.Idempotency, l.Outcomes = 128, 256
-		l.AgentBytes, l.FleetBytes, l.UserBytes = 64*2500, 64*3000, 64*500
+		l.Idempotency, l.Outcomes = 64, 128
+		l.AgentBytes, l.FleetBytes, l.UserBytes = 64*2500, 64*600, 64*500
 	}
 	h.world.narrow(h.narrow)
 	return h
@@ -226,7 +226,7 @@ func (h *tenants) addKey() {
 }
 
 func (h *tenants) step() {
-	h.now += engine.Time(h.random.Int64N(int64(20 * engine.Minute)))
+	h.now += engine.Time(h.random.Int64N(int64(4 * engine.Minute)))
 	c, agents := h.common(), h.m.registry.agents.Len()
 	whose := h.ofCall(&c)
 	slot := engine.AgentSlot(1 + h.random.IntN(max(agents, 1)))
@@ -341,7 +341,7 @@ func TestSharesFollowTheRows(t *testing.T) {
 	var refused [wire.SharedTables + 1]int
 	for seed := range uint64(6) {
 		h := newTenants(t, seed)
-		for n := range 1200 {
+		for n := range 1500 {
 			h.step()
 			if n%20 == 0 {
 				requireSameShares(t, h.m)

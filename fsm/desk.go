@@ -61,8 +61,11 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetReview() },
 	},
 	&tableOf[dispositionRow, dispositionPage]{
-		section: section{number: sectionDispositions, most: func(*engine.Limits) int { return 1 << 31 }},
-		of:      func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions }, code: codeDispositionRow, queue: true,
+		section: section{
+			number: sectionDispositions, most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "dispositions",
+			filled: func(t *tables, l *engine.Limits) (int, int) { return t.dispositions.Len(), l.ClosedReviews },
+		},
+		of: func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions }, code: codeDispositionRow, queue: true,
 		fits: func(m *Machine) fitting[dispositionRow] { return m.desk.fitsDisposition },
 		// It is kept as long as its own leaf, hence longer than the leaf that it decides.
 		over:   func(m *Machine, row *dispositionRow) bool { return row.Later < m.oldest },
@@ -84,7 +87,7 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetAlert() },
 	},
 	&tableOf[SARRow, sarPage]{
-		section: section{number: sectionSARs, most: func(l *engine.Limits) int { return l.SARs }},
+		section: section{number: sectionSARs, most: func(l *engine.Limits) int { return l.SARs }, shownAs: "sars"},
 		of:      func(t *tables) *Table[SARRow, sarPage] { return &t.sars }, code: codeSARRow, queue: true,
 		mark:   func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.sarsTold, &meta.SARsTold },
 		fits:   func(m *Machine) fitting[SARRow] { return m.desk.fitsSAR },

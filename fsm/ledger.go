@@ -86,7 +86,7 @@ var ledgerDeclarations = []declaration{
 	},
 	&tableOf[structuringRow, structuringPage]{
 		section: section{
-			number: sectionStructuring, most: func(l *engine.Limits) int { return l.Structuring },
+			number: sectionStructuring, most: func(l *engine.Limits) int { return l.Structuring }, shownAs: "structuring",
 			sound: func(m *Machine) error { return m.ledger.checkBands() },
 		},
 		of: func(t *tables) *Table[structuringRow, structuringPage] { return &t.structuring }, code: codeStructuringRow, from: 1,

@@ -76,7 +76,7 @@ var sharedBounds = [wire.SharedTables + 1]func(*engine.Limits) Part{
 // sharedBytes is what a row of a shared table costs in memory, with the maps that find it. What
 // an agent, a fleet or a user has beyond it counts in bytes (weights.go).
 var sharedBytes = [wire.SharedTables + 1]int64{
-	wire.TableAgents: 2048, wire.TableFleets: 1536, wire.TableUsers: 1536, wire.TableStatuses: 32, wire.TableHolds: 144, wire.TableOutcomes: 112,
+	wire.TableAgents: 1024, wire.TableFleets: 256, wire.TableUsers: 512, wire.TableStatuses: 32, wire.TableHolds: 144, wire.TableOutcomes: 112,
 	wire.TableReferences: 112, wire.TableIdempotency: 128, wire.TableReviews: 96, wire.TableAlerts: 128, wire.TableSanctions: 128,
 }
 

@@ -7,7 +7,7 @@ import "railguard/engine"
 // need, and all nodes must count alike.
 const (
 	ordinaryBytes   = 1024 // Of a party's texts these are in what each row costs.
-	entryBytes      = 144  // An entry of a whitelist, without its texts.
+	entryBytes      = 176  // An entry of a whitelist, with what the allocator rounds its five texts up by.
 	transitionBytes = 16
 	windowBytes     = 6
 	holidayBytes    = 4

@@ -2,6 +2,7 @@ package border
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"strconv"
@@ -86,9 +87,10 @@ func (b *Border) writeShares(w io.Writer) {
 		{"railguard_state_greatest_rows", func(s *fsm.SharedFill) int64 { return s.Greatest.Rows }},
 		{"railguard_state_greatest_bytes", func(s *fsm.SharedFill) int64 { return s.Greatest.Bytes }},
 	} {
+		fmt.Fprintf(w, "# HELP %s\n# TYPE %s gauge\n", family.name, family.name)
 		for _, fill := range view.Fills() {
 			if fill.Shared != nil {
-				metrics.WriteGaugeUint64(w, family.name+`{table="`+fill.Table+`"}`, uint64(family.value(fill.Shared)))
+				fmt.Fprintf(w, "%s{table=%q} %d\n", family.name, fill.Table, family.value(fill.Shared))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ type Error struct {
 	RequiredRole     string        `json:"requiredRole,omitempty"`
 	DidYouMean       string        `json:"didYouMean,omitempty"`
 	CredentialStatus string        `json:"credentialStatus,omitempty"`
+	Table            string        `json:"table,omitempty"`
 	CurrentVersion   int64         `json:"currentVersion,omitempty"`
 	AgentID          string        `json:"agentId,omitempty"`
 	FleetID          string        `json:"fleetId,omitempty"`

@@ -133,7 +133,7 @@ var wakeUp = []string{
 	"railguard_cluster_disk_level", "railguard_cluster_clock_offset_seconds", "railguard_cluster_certificate_expires_seconds",
 	"railguard_cluster_certificate_errors_total", "railguard_cluster_digest_mismatches_total",
 	"railguard_audit_damage_found_total", "railguard_audit_seal_errors_total",
-	"railguard_settle_marked_total", "railguard_payment_outcomes_displaced_total", "railguard_structuring_displaced_total",
+	"railguard_settle_marked_total", "railguard_shares_refused_total", "railguard_structuring_displaced_total",
 	"railguard_alerts_unlisted_total", "railguard_sar_unlisted_total", "railguard_x402_unbooked_total",
 	"railguard_webhook_dead_letters_total", "railguard_webhook_missed_total", "railguard_webhook_unreadable_seconds",
 	"railguard_alerts_open", "railguard_sar_overdue", "railguard_review_overdue", "railguard_review_oldest_age_seconds",

@@ -225,7 +225,11 @@ func (a *adapter) publishEffects(out *fsm.Effects, size int) error {
 	a.audit.Prune(out.Oldest)
 	entriesApplied.Inc()
 	recordsApplied.Add(len(out.Results))
-	outcomesDisplaced.Add(out.OutcomesDisplaced)
+	for table, refused := range out.SharesRefused {
+		if refused > 0 {
+			sharesRefused[table].Add(refused)
+		}
+	}
 	alertsUnlisted.Add(out.AlertsUnlisted)
 	sarsUnlisted.Add(out.SARsUnlisted)
 	if out.PairsDisplaced > 0 {

@@ -10,21 +10,21 @@ import (
 	"railguard/cluster/report"
 	"railguard/cluster/timing"
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 // Names of the metrics of this room. They count over all nodes of a process.
 var (
-	entriesProposed   = metrics.NewCounter("railguard_cluster_entries_proposed_total")
-	recordsProposed   = metrics.NewCounter("railguard_cluster_records_proposed_total")
-	entriesApplied    = metrics.NewCounter("railguard_cluster_entries_applied_total")
-	recordsApplied    = metrics.NewCounter("railguard_cluster_records_applied_total")
-	pairsDisplaced    = metrics.NewCounter("railguard_structuring_displaced_total")
-	outcomesDisplaced = metrics.NewCounter("railguard_payment_outcomes_displaced_total")
-	sarsUnlisted      = metrics.NewCounter("railguard_sar_unlisted_total")
-	alertsUnlisted    = metrics.NewCounter("railguard_alerts_unlisted_total")
-	recordsFenced     = metrics.NewCounter("railguard_cluster_records_fenced_total")
-	recordsRetried    = metrics.NewCounter("railguard_cluster_records_retried_total")
-	commitSeconds     = timing.New("railguard_cluster_commit_seconds", "", timing.Disk)
+	entriesProposed = metrics.NewCounter("railguard_cluster_entries_proposed_total")
+	recordsProposed = metrics.NewCounter("railguard_cluster_records_proposed_total")
+	entriesApplied  = metrics.NewCounter("railguard_cluster_entries_applied_total")
+	recordsApplied  = metrics.NewCounter("railguard_cluster_records_applied_total")
+	pairsDisplaced  = metrics.NewCounter("railguard_structuring_displaced_total")
+	sarsUnlisted    = metrics.NewCounter("railguard_sar_unlisted_total")
+	alertsUnlisted  = metrics.NewCounter("railguard_alerts_unlisted_total")
+	recordsFenced   = metrics.NewCounter("railguard_cluster_records_fenced_total")
+	recordsRetried  = metrics.NewCounter("railguard_cluster_records_retried_total")
+	commitSeconds   = timing.New("railguard_cluster_commit_seconds", "", timing.Disk)
 
 	proposalsForwarded  = metrics.NewCounter("railguard_cluster_proposals_forwarded_total")
 	proposalsOverloaded = metrics.NewCounter("railguard_cluster_proposals_overloaded_total")
@@ -43,6 +43,14 @@ var (
 	snapshotsRestored = metrics.NewCounter("railguard_cluster_snapshots_restored_total")
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
 )
+
+// sharesRefused counts refused records by the table of which their owner has used its share up.
+var sharesRefused = func() (all [wire.SharedTables + 1]*metrics.Counter) {
+	for table := wire.SharedTable(1); table <= wire.SharedTables; table++ {
+		all[table] = metrics.NewCounter(fmt.Sprintf("railguard_shares_refused_total{table=%q}", table))
+	}
+	return all
+}()
 
 // gauges are one node's gauges, each named after the node.
 type gauges struct {

@@ -23,15 +23,18 @@ type TableLimits struct {
 	ListLeft                         int // Parties, names and wallets that a record names as having left a list.
 	Removed                          int // Removed members of the cluster that are remembered.
 	LogLines                         int // Names and keys of the log that are remembered.
-	Holds, HoldsOfOwner              int // Open holds and unresolved payments: of all, and of one operator or caller.
-	Outcomes                         int // Ended holds and other settled payments, each kept as long as its record.
+	Holds                            int // Open holds and unresolved payments.
+	Outcomes                         int // Held, ended and other settled payments, each kept as long as its record.
 	References                       int // Payment references that were used.
 	Proposals, Alerts, SARs          int // Open ones of each of the three.
+	SanctionsAlerts                  int // Open alerts about the sanctions list; they are not among Alerts.
 	ProposedActs                     int // Open proposals that keep the record which would be applied, each of RecordBytes at most.
 	Webhooks, DeadLetters            int
 	WebhooksOfOperator               int
 	Dues, Epochs                     int
 	Statuses                         int // Credential versions that have not ended.
+
+	AgentBytes, FleetBytes, UserBytes int64 // What profiles have beyond the ordinary, all together.
 }
 
 // RowLimits bound the parts of a row, a profile or a record.
@@ -113,10 +116,11 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
-		Holds: 4_194_304, HoldsOfOwner: 262_144, Outcomes: 33_554_432, References: 16_777_216,
-		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SARs: 1_048_576,
+		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
+		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
-		Statuses: 67_108_864,
+		Statuses:   67_108_864,
+		AgentBytes: 1_073_741_824, FleetBytes: 268_435_456, UserBytes: 536_870_912,
 	}, RowLimits{
 		Depth:              3,
 		Children:           1000,

@@ -22,7 +22,16 @@ func (c *AlertCounts) All() (all int) {
 }
 
 // alertRowsMax is how many rows of alerts are held, open ones and acknowledged ones.
-func alertRowsMax(limits *engine.Limits) int { return 4 * limits.Alerts }
+func alertRowsMax(limits *engine.Limits) int { return 2 * (limits.Alerts + limits.SanctionsAlerts) }
+
+// alertTable returns the table in which an alert of a kind has room. What is about the sanctions
+// list has a table of its own, so that nothing else takes its room (decision 116).
+func alertTable(kind uint8) wire.SharedTable {
+	if kind == wire.AlertRetroHit || kind == wire.AlertOperator || isAboutList(kind) {
+		return wire.TableSanctions
+	}
+	return wire.TableAlerts
+}
 
 // alarm describes an alert that is about to be opened.
 type alarm struct {
@@ -30,6 +39,7 @@ type alarm struct {
 	list    uint64 // The list version that is the reason; 0: none.
 	subject uint64 // A value of wire.AlertSubject.
 	filters []uint64
+	owner   Owner // Whose doing is the reason.
 
 	// event is the rest of the alert's leaf; openAlert fills in the common members.
 	event leaf.AlertOpened
@@ -44,8 +54,8 @@ func (m *desk) hasAlert(a *alarm) bool {
 }
 
 // openAlert writes the leaf of an alert and its row. If an alert of the same kind, list and
-// subject exists, it returns that alert's leaf and false. If the limit of open alerts is
-// reached, it writes the leaf without a row.
+// subject exists, it returns that alert's leaf and false. If its owner has no room for
+// another open alert, it writes the leaf without a row.
 func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool) {
 	key := a.key()
 	if known, found := m.alertAt[key]; found {
@@ -60,12 +70,15 @@ func (m *desk) openAlert(a *alarm, common *wire.Common) (at uint64, opened bool)
 		head = append(append(head, ','), common.Fragment...)
 	}
 	m.appendLeaf(append(head, '}'), append(filters, engine.FilterKey(engine.FilterKind, leaf.KindAlertOpened)))
-	if !m.roomForAlert() {
+	if !m.hasRoom(alertTable(a.kind), a.owner, oneRow) {
 		m.out.AlertsUnlisted++
 		return at, true
 	}
-	m.alertAt[key] = m.alerts.Append(AlertRow{Leaf: at, At: m.now, Subject: a.subject, List: a.list, Kind: a.kind})
-	m.alertsOpen[a.kind]++
+	if m.alerts.Len() >= alertRowsMax(m.limits) {
+		m.packAlerts()
+	}
+	m.alertAt[key] = m.alerts.Append(AlertRow{Leaf: at, At: m.now, Subject: a.subject, List: a.list, Kind: a.kind, Owner: a.owner})
+	m.countAlert(m.alerts.At(m.alertAt[key]), 1)
 	return at, true
 }
 
@@ -83,26 +96,42 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 	}
 }
 
-// roomForAlert tells whether one more alert may be open. It drops the oldest rows to make
-// room, as long as they are acknowledged ones.
-func (m *desk) roomForAlert() bool {
-	if m.alertsOpen.All() >= m.limits.Alerts {
-		return false
-	}
-	for m.alerts.Len() >= alertRowsMax(m.limits) {
-		if m.alerts.At(m.alerts.First()).Later == 0 {
-			return false
-		}
-		m.forgetAlert()
-	}
-	return true
+// countAlert counts an open alert for its owner, or, with -1, one that is open no more.
+func (m *desk) countAlert(row *AlertRow, change int) {
+	m.alertsOpen[row.Kind] += change
+	m.take(alertTable(row.Kind), row.Owner, oneRow.times(int64(change)))
 }
+
+// packAlerts drops the older half of the acknowledged rows. At most half of all rows are open, so
+// this makes room, and only after many alerts again. The rows keep their order.
+func (m *desk) packAlerts() {
+	drop := (m.alerts.Len()-m.alertsOpen.All())/2 + 1
+	to := m.alerts.First()
+	for i := to; i < m.alerts.Next(); i++ {
+		row := *m.alerts.At(i)
+		if row.Later != 0 && drop > 0 {
+			delete(m.alertAt, row.key())
+			drop--
+			continue
+		}
+		if to != i {
+			*m.alerts.Edit(to) = row
+			m.alertAt[row.key()] = to
+		}
+		to++
+	}
+	for m.alerts.Next() > to {
+		m.alerts.DropBack()
+	}
+}
+
+func (r *AlertRow) key() alertKey { return alertKey{r.List, r.Subject, r.Kind} }
 
 func (m *desk) forgetAlert() {
 	row := m.alerts.At(m.alerts.First())
-	delete(m.alertAt, alertKey{row.List, row.Subject, row.Kind})
+	delete(m.alertAt, row.key())
 	if row.Later == 0 {
-		m.alertsOpen[row.Kind]--
+		m.countAlert(row, -1)
 	}
 	m.alerts.DropFront()
 }
@@ -127,13 +156,29 @@ func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	at, opened := m.openAlert(&alarm{kind: b.Kind, list: b.List, subject: b.Subject}, &b.Common)
+	at, opened := m.openAlert(&alarm{kind: b.Kind, list: b.List, subject: b.Subject, owner: m.ownerOfSubject(b.Subject)}, &b.Common)
 	if r.Code, r.Leaf = wire.Applied, at; !opened {
 		r.Code = wire.Unchanged
 		return
 	}
 	r.Data = m.out.Leaves[len(m.out.Leaves)-1].Data
-	m.rememberCall(b.Idem, at)
+	m.rememberCall(b.Idem, keyRow(&b.Common), at)
+}
+
+// ownerOfSubject returns whose room an alert about a party uses: its operator's.
+func (m *desk) ownerOfSubject(subject uint64) Owner {
+	switch target, at := wire.SplitSubject(subject); target {
+	case wire.TargetAgent:
+		_, profile := m.registry.agentAt(engine.AgentSlot(at))
+		return Owner(profile.Operator)
+	case wire.TargetUser:
+		if _, profile := m.registry.userAt(engine.UserSlot(at)); profile != nil {
+			return Owner(profile.Operator)
+		}
+	case wire.TargetOperator:
+		return Owner(at)
+	}
+	return 0
 }
 
 // soundSubject tells whether an alert is about something that exists.
@@ -168,7 +213,7 @@ func (m *desk) acknowledgeAlert(b *wire.Alert, r *wire.Result) {
 	}
 	row := m.alerts.Edit(at)
 	row.Later = m.size
-	m.alertsOpen[row.Kind]--
+	m.countAlert(row, -1)
 	m.writeEvent(leaf.KindAcknowledged, leaf.Acknowledged{
 		Alert: leaf.AlertName(row.Kind), AlertID: m.ids.AlertID(row.Leaf), AlertLeaf: row.Leaf,
 	}, &b.Common, r)
@@ -184,7 +229,7 @@ func (m *desk) alertPayment(kind uint8, b *wire.Hold, settled uint64) {
 	if b.Agent != 0 {
 		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 	}
-	a.event.SettledLeaf, a.event.Amount = settled, &b.Amount
+	a.event.SettledLeaf, a.event.Amount, a.owner = settled, &b.Amount, m.ownerAt(b.Screener)
 	m.openAlert(&a, &wire.Common{})
 }
 
@@ -197,7 +242,7 @@ func (m *desk) alertUnresolved(row *holdRow, of UnresolvedTotal) {
 		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, a.event.AgentID))
 	}
 	sum := of.Sum()
-	a.event.Amount, a.event.Payments = &sum, of.Count
+	a.event.Amount, a.event.Payments, a.owner = &sum, of.Count, m.ownerAt(row.Screener)
 	m.openAlert(&a, &wire.Common{})
 }
 
@@ -238,11 +283,22 @@ func (m *ledger) operatorListed(hits *engine.Hits) bool {
 
 // alertOperator opens an alert that an operator is on the active list.
 func (m *desk) alertOperator(slot engine.AgentSlot) {
+	m.openAlert(m.listedAlarm(slot), &wire.Common{})
+}
+
+// listedRoom tells whether there is room for the alert that the operator of an agent is on the
+// active list, or there is that alert already.
+func (m *desk) listedRoom(slot engine.AgentSlot) bool {
+	a := m.listedAlarm(slot)
+	return m.hasAlert(a) || m.hasRoom(alertTable(a.kind), a.owner, oneRow)
+}
+
+func (m *desk) listedAlarm(slot engine.AgentSlot) *alarm {
 	operator := (*m.registry.profiles.At(uint64(slot))).Operator
-	m.openAlert(&alarm{
-		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)),
+	return &alarm{
+		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)), owner: Owner(operator),
 		event: leaf.AlertOpened{Subject: leaf.Subject{AgentID: m.ids.AgentID(uint32(slot))}},
-	}, &wire.Common{})
+	}
 }
 
 // AlertsOpen returns how many alerts are open, by kind.

@@ -92,39 +92,43 @@ func TestAlertsAreAboutWhatExists(t *testing.T) {
 	require.Contains(t, string(r.Data), `"agentId":"`+w.m.ids.AgentID(uint32(slot))+`"`)
 }
 
-// TestAlertsBeyondTheBoundAreLeaves: an alert beyond the limit still gets its leaf, and is
-// counted.
+// TestAlertsBeyondTheBoundAreLeaves: an alert beyond its owner's share still gets its leaf, and is
+// counted. Acknowledged rows make room, wherever they stand.
 func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {
 	w := newWorld(t)
-	w.narrow(func(l *engine.Limits) { l.Alerts = 2 })
-	for range 9 {
+	w.narrow(func(l *engine.Limits) { l.Alerts, l.SanctionsAlerts = 2, 2 })
+	for range 20 {
 		w.tickWithNote()
 	}
-	open := func(leaf uint64) wire.Result {
-		return w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, Subject: leaf})
+	open := func(kind uint8, leaf uint64) wire.Result {
+		return w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: kind, Subject: leaf})
 	}
-	first := open(0)
-	open(1)
+	first := open(wire.AlertLate, 0)
+	open(wire.AlertLate, 1)
 	require.Zero(t, w.out.AlertsUnlisted)
-	require.Equal(t, wire.Applied, open(2).Code)
+	require.Equal(t, wire.Applied, open(wire.AlertLate, 2).Code)
 	require.Equal(t, 1, w.out.AlertsUnlisted)
 	require.Len(t, w.alerts(), 1)
 	require.Equal(t, 2, w.m.desk.alertsOpen.All())
+	open(wire.AlertRetroHit, 1)
+	require.Zero(t, w.out.AlertsUnlisted, "what is about the list has room of its own")
 	w.acknowledge(first.Leaf)
-	open(2)
+	open(wire.AlertLate, 2)
 	require.Zero(t, w.out.AlertsUnlisted)
 
-	for leaf := uint64(3); leaf < 12; leaf++ { // Acknowledging them lets their rows be dropped.
+	for leaf := uint64(3); leaf < 18; leaf++ { // The row of subject 1 stays open in front.
 		row := w.m.desk.alerts.At(w.m.desk.alerts.Next() - 1)
 		require.Equal(t, wire.Applied, w.acknowledge(row.Leaf).Code)
-		open(leaf)
+		open(wire.AlertLate, leaf)
 		require.Zero(t, w.out.AlertsUnlisted, leaf)
 		require.LessOrEqual(t, w.m.desk.alerts.Len(), 8)
-		if leaf == 3 {
-			w.acknowledge(w.m.desk.alerts.At(w.m.desk.alerts.First() + 1).Leaf)
-		}
+		require.Len(t, w.m.desk.alertAt, w.m.desk.alerts.Len())
 	}
-	require.Len(t, w.m.desk.alertAt, w.m.desk.alerts.Len())
+	for i := w.m.desk.alerts.First(); i < w.m.desk.alerts.Next(); i++ {
+		require.Equal(t, i, w.m.desk.alertAt[w.m.desk.alerts.At(i).key()])
+	}
+	m := restoredFrom(t, w.m)
+	require.Equal(t, w.m.desk.alertAt, m.desk.alertAt)
 }
 
 func (w *world) tickWithNote() { w.do(wire.KindNote, &wire.Note{Event: "agent.refused"}) }

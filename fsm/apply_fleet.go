@@ -19,9 +19,13 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
+	if m.refuseShare(wire.TableFleets, Owner(m.operatorMeant(&b.Operator)), fleetPart(&profile), r) {
+		return
+	}
 	if profile.Operator = m.enterOperator(&b.Operator, r); profile.Operator == 0 {
 		return
 	}
+	m.take(wire.TableFleets, Owner(profile.Operator), fleetPart(&profile))
 	profile.Slot, profile.Rev, profile.CreatedAt = engine.FleetSlot(m.fleets.Append(engine.FleetRow{})), 1, m.now
 	m.fleetProfiles.Append(&profile)
 	m.out.Fleets = append(m.out.Fleets, &profile)
@@ -52,6 +56,11 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 	profile := b.Profile
 	profile.Slot, profile.Operator, profile.OperatorLegalName = old.Slot, old.Operator, old.OperatorLegalName
 	profile.CreatedAt, profile.NameMatched, profile.Rev = old.CreatedAt, old.NameMatched, old.Rev+1
+	more := fleetPart(&profile).minus(fleetPart(old))
+	if m.refuseShare(wire.TableFleets, Owner(profile.Operator), more, r) {
+		return
+	}
+	m.take(wire.TableFleets, Owner(profile.Operator), more)
 	*m.fleetProfiles.Edit(uint64(b.Fleet)) = &profile
 	m.out.Fleets = append(m.out.Fleets, &profile)
 	id := m.ids.FleetID(uint32(b.Fleet))

@@ -16,28 +16,29 @@ func (m *ledger) soundHold(seconds uint32) bool {
 	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
 }
 
-// refusePayment returns why there is no room for the hold or the reference of a call; 0: there
-// is.
-func (m *ledger) refusePayment(s *wire.Screen) wire.Refusal {
-	if s.Reference != (engine.ReferenceKey{}) && m.referencesFull() {
-		return wire.RefusedFull
+// refusePayment refuses a call without room for its hold or its reference. It returns true if r
+// holds the refusal.
+func (m *ledger) refusePayment(s *wire.Screen, owner Owner, r *wire.Result) bool {
+	if s.Reference != (engine.ReferenceKey{}) && !m.roomForReference(owner) {
+		m.refuseTable(wire.TableReferences, r)
+		return true
 	}
-	if s.Hold == 0 {
-		return 0
+	table := m.fullForHold(owner)
+	if s.Hold == 0 || table == 0 {
+		return false
 	}
-	return m.refuseHold(s.Key.Row)
+	m.refuseTable(table, r)
+	return true
 }
 
-// refuseHold returns why there is no room for another hold of an API key's owner; 0: there is.
-// Unresolved payments wait for months, so an operator or a caller has a share of the table. The
-// institution has all of it.
-func (m *ledger) refuseHold(screener uint32) wire.Refusal {
-	owner, _ := m.ownerOf(screener)
-	switch {
-	case m.holds.Len() >= m.limits.Holds:
-		return wire.RefusedFull
-	case owner != "" && m.holdsOf[owner] >= m.limits.HoldsOfOwner:
-		return wire.RefusedShare
+// fullForHold returns the table in which an owner has no room for another hold; 0: none. An open
+// hold has its place among the outcomes already, because nothing may refuse the end of a payment
+// that was held.
+func (m *ledger) fullForHold(owner Owner) wire.SharedTable {
+	for _, table := range [...]wire.SharedTable{wire.TableHolds, wire.TableOutcomes} {
+		if !m.hasRoom(table, owner, oneRow) {
+			return table
+		}
 	}
 	return 0
 }
@@ -47,15 +48,14 @@ func (m *ledger) openHold(row holdRow) {
 	row.Day = m.now.Day()
 	m.registry.changeBooks(row.payer(), func(s *engine.Spend) { s.Hold(row.Day, row.Amount) })
 	m.holdHeap.add(row)
-	m.countOwner(row.Screener, 1)
+	m.countHold(&row)
 }
 
-// countOwner counts the holds of an API key's owner.
-func (m *ledger) countOwner(screener uint32, more int) {
-	owner, _ := m.ownerOf(screener)
-	if m.holdsOf[owner] += more; m.holdsOf[owner] == 0 {
-		delete(m.holdsOf, owner)
-	}
+// countHold counts a hold and its place among the outcomes for its owner.
+func (m *ledger) countHold(row *holdRow) {
+	owner := m.ownerAt(row.Screener)
+	m.take(wire.TableHolds, owner, oneRow)
+	m.take(wire.TableOutcomes, owner, oneRow)
 }
 
 // uncountHold takes a hold off the counters.
@@ -69,22 +69,31 @@ func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
 	m.uncountHold(&row)
 	m.dropHold(at)
-	m.noteEnding(row.Leaf, state, row.Unresolved)
+	m.noteEnding(row.Leaf, state, row.Unresolved, m.ownerAt(row.Screener))
 	if state != HoldSettled {
 		m.freeReference(row.Reference, row.Leaf)
 	}
 	return row
 }
 
-// noteEnding notes how a payment ended. In a full table the oldest ending makes room, because
-// no limit of ours may refuse what has happened in the world.
-func (m *ledger) noteEnding(record uint64, state HoldState, unresolved uint64) {
-	if m.outcomes.Len() >= m.limits.Outcomes {
-		m.forgetOutcome()
-		m.out.OutcomesDisplaced++
-	}
-	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state, Unresolved: unresolved})
+// noteEnding notes how a payment ended. Its place among the outcomes is counted already.
+func (m *ledger) noteEnding(record uint64, state HoldState, unresolved uint64, owner Owner) {
+	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state, Unresolved: unresolved, Owner: owner})
 	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
+}
+
+// noteUnheld notes how a payment without a hold ended.
+func (m *ledger) noteUnheld(b *wire.Hold, state HoldState) {
+	owner := m.ownerAt(b.Screener)
+	m.take(wire.TableOutcomes, owner, oneRow)
+	m.noteEnding(b.Leaf, state, 0, owner)
+}
+
+// refuseUnheld refuses to end a payment without a hold if its owner has no room for another
+// outcome. It returns true if r holds the refusal. The payment goes on counting in full, and
+// the call may be made again.
+func (m *ledger) refuseUnheld(b *wire.Hold, r *wire.Result) bool {
+	return m.refuseShare(wire.TableOutcomes, m.ownerAt(b.Screener), oneRow, r)
 }
 
 // hasEnded tells whether a payment is known to have ended.
@@ -114,6 +123,7 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
+		m.giveBack(wire.TableOutcomes, m.ownerAt(row.Screener), oneRow)
 	case m.policy().HoldsReturn && !row.Counts:
 		m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired)
@@ -228,14 +238,14 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 		refuse(r, refusal)
 		return
 	}
+	if !ended && !open && m.refuseUnheld(b, r) {
+		return
+	}
 	switch {
 	case ended:
 		s.late = true
 		m.outcomes.Edit(at).Late = m.size
 		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size, Late: true})
-	case !open && m.endingForgotten(b.Leaf): // The payment may count already, or have been returned. Counting it twice is the safe side.
-		s.late = true
-		m.noteEnding(b.Leaf, HoldSettled, 0)
 	case open:
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
@@ -248,13 +258,13 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 			rest := max(b.Recorded-b.Amount, 0)
 			m.registry.changeBooks(payerIn(b), func(books *engine.Spend) { books.Return(day, rest) })
 		}
-		m.noteEnding(b.Leaf, HoldSettled, 0)
+		m.noteUnheld(b, HoldSettled)
 	}
 	if more := b.Amount - s.counted; more > 0 {
 		s.overLimit = m.registry.overLimit(payerIn(b), more)
 		m.registry.bookSpend(payerIn(b), more)
 	}
-	m.useReference(b.Reference, b.Leaf)
+	m.useReference(b.Reference, b.Leaf, m.ownerAt(b.Screener))
 	m.writeSettled(b, &s, r)
 }
 
@@ -362,6 +372,9 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		refuse(r, refusal)
 		return
 	}
+	if !open && m.refuseUnheld(b, r) {
+		return
+	}
 	if open {
 		returned = m.endHold(at, HoldReleased).Amount
 	} else {
@@ -369,7 +382,7 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		returned = b.Recorded
 		m.registry.changeBooks(payerIn(b), func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
-		m.noteEnding(b.Leaf, HoldReleased, 0)
+		m.noteUnheld(b, HoldReleased)
 	}
 	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r)
 }
@@ -378,8 +391,6 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 func (m *ledger) refuseRelease(b *wire.Hold, open bool) wire.Refusal {
 	day, counts := m.countsOn(b)
 	switch {
-	case !open && m.endingForgotten(b.Leaf): // It may have been returned already.
-		return wire.RefusedFull
 	case !open && !counts:
 		return wire.RefusedNotHeld
 	case !open && m.now.Day() > day+1:

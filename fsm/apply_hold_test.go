@@ -239,51 +239,81 @@ func TestReferenceIsUsedOnce(t *testing.T) {
 func TestFullTablesRefuseNewHolds(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
-	limits := *w.m.limits
-	limits.Holds, limits.References = 1, 1
-	w.m.limits = &limits
+	w.narrow(func(l *engine.Limits) { l.Holds, l.References = 1, 1 })
 	w.held(slot, 1, 60, 1)
-	for _, s := range []*wire.Screen{w.screening(slot, 1), w.screening(slot, 1)} {
-		if s.Hold = 60; s.Idem == nil {
-			s.Hold, s.Reference = 0, engine.ReferenceKey{2}
-		}
-		require.Equal(t, wire.RefusedFull, w.do(wire.KindScreen, s).Refusal)
+	reference, hold := w.screening(slot, 1), w.screening(slot, 1)
+	reference.Reference, hold.Hold = engine.ReferenceKey{2}, 60
+	for table, s := range map[wire.SharedTable]*wire.Screen{wire.TableReferences: reference, wire.TableHolds: hold} {
+		r := w.do(wire.KindScreen, s)
+		require.Equal(t, wire.RefusedShare, r.Refusal)
+		require.EqualValues(t, table, r.Value)
 	}
-	hold := w.screening(slot, 1)
-	hold.Hold = 60
-	require.Equal(t, wire.RefusedFull, w.do(wire.KindScreen, hold).Refusal)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)), "other calls go on")
-	w.now += 24 * engine.Hour
+	w.now += 24*engine.Hour - engine.Second
+	require.Equal(t, wire.RefusedShare, w.do(wire.KindScreen, reference).Refusal)
+	w.now += engine.Second
 	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 2).Verdict, "one of a day makes room")
+	require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
 }
 
-// TestFullTableOfEndingsRefusesNoSettle: the oldest ending makes room. A payment whose ending
-// may be forgotten is not returned again, and its settle counts in full.
-func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
+// TestOldReferencesMakeRoomForTheirOwnerAlone: whoever has used its share up gives up its own
+// oldest reference, once that is a day old, and never another's.
+func TestOldReferencesMakeRoomForTheirOwnerAlone(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	w.narrow(func(l *engine.Limits) { l.References = 4 * ownersLeast })
+	calm := w.keyWith("calm", wire.APIKey{Owner: "cal_calm", Roles: wire.RoleScreener})
+	busy := w.keyWith("busy", wire.APIKey{Owner: "cal_busy", Roles: wire.RoleScreener})
+	use := func(key wire.Common, n byte) wire.Result {
+		s := w.screening(slot, 1)
+		s.Key, s.Reference = *key.Key, engine.ReferenceKey{1, n}
+		return w.do(wire.KindScreen, s)
+	}
+	require.Equal(t, wire.Applied, use(calm, 0).Code)
+	n := byte(1)
+	for ; use(busy, n).Code == wire.Applied; n++ {
+	}
+	require.EqualValues(t, 1+3*ownersLeast+1, n)
+	w.now += w.m.limits.ReferenceYoung
+	for range 2 * ownersLeast {
+		require.Equal(t, wire.Applied, use(busy, n).Code)
+		n++
+	}
+	for _, m := range []*Machine{w.m, restoredFrom(t, w.m)} {
+		_, used := m.ReferenceUsed(engine.ReferenceKey{1, 0})
+		require.True(t, used, "the other's is older and stays")
+		_, used = m.ReferenceUsed(engine.ReferenceKey{1, 2 * ownersLeast})
+		require.False(t, used)
+		_, used = m.ReferenceUsed(engine.ReferenceKey{1, 2*ownersLeast + 1})
+		require.True(t, used)
+		require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
+	}
+	require.EqualValues(t, 3*ownersLeast+2, w.m.sharesOf(wire.TableReferences).all.Rows)
+}
+
+// TestNothingRefusesTheEndOfAHold: a hold has its place among the outcomes from the beginning. A
+// payment without one ends only while its owner has room, and the call may be made again.
+func TestNothingRefusesTheEndOfAHold(t *testing.T) {
 	w := newWorld(t).returning()
 	slot, _ := w.register("a")
-	limits := *w.m.limits
-	limits.Outcomes = 2
-	w.m.limits = &limits
-	first := w.held(slot, 10, 60, 0)
-	require.Equal(t, wire.Applied, w.release(first).Code)
-	for range 2 {
-		require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 60, 0), 1).Code)
+	w.narrow(func(l *engine.Limits) { l.Outcomes = 2 })
+	first, second := w.held(slot, 10, 60, 0), w.held(slot, 5, 60, 0)
+	spent := w.held(slot, 3, 0, 0)
+	hold := w.screening(slot, 1)
+	hold.Hold = 60
+	r := w.do(wire.KindScreen, hold)
+	require.Equal(t, wire.RefusedShare, r.Refusal)
+	require.EqualValues(t, wire.TableOutcomes, r.Value)
+	for _, end := range []func(wire.Hold) wire.Result{w.release, func(b wire.Hold) wire.Result { return w.settle(b, 2) }} {
+		require.Equal(t, wire.RefusedShare, end(spent).Refusal)
+		require.Equal(t, [2]engine.USD{3, 15}, w.books(slot), "it goes on counting")
 	}
-	require.Equal(t, 2, w.m.ledger.outcomes.Len())
-	require.Equal(t, [2]engine.USD{2, 0}, w.books(slot))
-	require.Equal(t, wire.RefusedFull, w.release(first).Refusal, "returned once already")
-	require.Equal(t, [2]engine.USD{2, 0}, w.books(slot))
-	r := w.settle(first, 10)
-	require.Equal(t, wire.Applied, r.Code)
-	require.Contains(t, string(r.Data), `"countedUSDC":0,"late":true`)
-	require.Equal(t, [2]engine.USD{12, 0}, w.books(slot))
-	require.Equal(t, wire.Unchanged, w.settle(first, 10).Code)
-	require.Equal(t, wire.Applied, w.release(w.held(slot, 3, 60, 0)).Code, "an open hold ends as ever")
-	w.held(slot, 3, 60, 0)
+	require.Equal(t, wire.Applied, w.release(first).Code)
 	w.now += engine.Hour
 	w.tick()
-	require.Equal(t, 2, w.m.ledger.outcomes.Len(), "an expiry displaces too")
+	require.Equal(t, 2, w.m.ledger.outcomes.Len(), "the other expired")
+	require.Equal(t, wire.Applied, w.settle(second, 5).Code, "late: it has a row already")
+	require.Equal(t, [2]engine.USD{8, 0}, w.books(slot))
 	restoredFrom(t, w.m)
 }
 
@@ -292,9 +322,7 @@ func TestFullTableOfEndingsRefusesNoSettle(t *testing.T) {
 func TestApprovalWithoutRoomForAHoldSaysSo(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", dailyLimit(10))
-	limits := *w.m.limits
-	limits.Holds = 1
-	w.m.limits = &limits
+	w.narrow(func(l *engine.Limits) { l.Holds = 1 })
 	b := w.held(slot, 20, 60, 0)
 	require.Equal(t, engine.Review, b.Verdict)
 	w.held(slot, 1, 60, 0)

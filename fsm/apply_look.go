@@ -29,7 +29,7 @@ func (m *keys) applyLooks(b *wire.Looks, r *wire.Result) {
 		}
 		m.writeLook(b.Node, &b.Rows[i], key, r)
 	}
-	m.rememberCall(b.Idem, r.Leaf)
+	m.rememberCall(b.Idem, keyRow(&b.Common), r.Leaf)
 }
 
 func (m *keys) soundLooks(b *wire.Looks, known uint64) bool {
@@ -86,6 +86,7 @@ func (m *keys) writeLook(node string, row *wire.Look, key *wire.APIKey, r *wire.
 	}
 	m.writeEvent(leaf.KindLooked, event, &wire.Common{}, r)
 	a := alarm{event: leaf.AlertOpened{LookedBy: event.KeyID, LookedOn: node, LookedAt: event.Hour, LookCount: row.Count, UID: row.UID}}
+	a.owner = m.ownerAt(row.Key)
 	switch {
 	case row.Kind == wire.LookAdminToken:
 		a.kind, a.subject = wire.AlertToken, uint64(event.Hour/engine.Hour)

@@ -29,6 +29,9 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	case m.agents.Len() >= m.limits.Agents || m.statusesFull() || signing == nil:
 		refuse(r, wire.RefusedFull)
 		return
+	case m.refuseShare(wire.TableAgents, Owner(m.operatorMeant(&b.Operator)), agentPart(&profile, nil), r),
+		m.refuseShare(wire.TableStatuses, Owner(m.operatorMeant(&b.Operator)), oneRow, r):
+		return
 	case profile.Parent != 0 && !m.adoptDelegate(&profile, r):
 		return
 	}
@@ -112,6 +115,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 	m.shared.shareProfile(profile)
 	m.profiles.Append(profile)
 	m.attestations.Append(nil)
+	m.take(wire.TableAgents, Owner(profile.Operator), agentPart(profile, nil))
 	m.operators.Edit(uint64(profile.Operator)).Agents++
 	m.noteWallet(profile, 1)
 	m.noteTax(profile.Operator, false, profile.TaxMatched)
@@ -206,6 +210,9 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
+	if m.refuseProfile(old, &profile, m.operatorMeant(&b.Operator), r) || m.refuseShare(wire.TableStatuses, Owner(m.operatorMeant(&b.Operator)), oneRow, r) {
+		return
+	}
 	if !m.keepIdentity(&profile, old, &b.Operator, r) {
 		return
 	}
@@ -287,9 +294,23 @@ func (m *registry) overlapVersions(least, version uint16, until, overlap engine.
 	return least, m.now + min(overlap, m.limits.Overlap)
 }
 
+// refuseProfile refuses to give an agent a profile with which its operator would have more than
+// its share. It returns true if r holds the refusal.
+func (m *registry) refuseProfile(old, profile *engine.AgentProfile, operator engine.OperatorSlot, r *wire.Result) bool {
+	attested := *m.attestations.At(uint64(old.Slot))
+	more := agentPart(profile, attested)
+	if operator == old.Operator {
+		more = more.minus(agentPart(old, attested))
+	}
+	return m.refuseShare(wire.TableAgents, Owner(operator), more, r)
+}
+
 // replaceProfile publishes an agent's new profile.
 func (m *registry) replaceProfile(profile *engine.AgentProfile) {
 	m.shared.shareProfile(profile)
+	old, attested := *m.profiles.At(uint64(profile.Slot)), *m.attestations.At(uint64(profile.Slot))
+	m.giveBack(wire.TableAgents, Owner(old.Operator), agentPart(old, attested))
+	m.take(wire.TableAgents, Owner(profile.Operator), agentPart(profile, attested))
 	*m.profiles.Edit(uint64(profile.Slot)) = profile
 	m.out.Agents = append(m.out.Agents, profile)
 }
@@ -315,6 +336,9 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	profile := *old
 	profile.Rev++
 	profile.Settings = b.Settings
+	if m.refuseProfile(old, &profile, old.Operator, r) {
+		return
+	}
 	m.replaceProfile(&profile)
 	event := leaf.AgentChanged{AgentID: m.ids.AgentID(uint32(b.Agent)), Link: m.linkAgent(b.Agent), Rev: uint64(profile.Rev)}
 	m.writeNamed(b.Event, event, &b.Common, r, engine.FilterKey(engine.FilterAgent, event.AgentID))
@@ -352,12 +376,6 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 		refuse(r, wire.RefusedInactive)
 		return
 	}
-	row := m.agents.Edit(uint64(b.Agent))
-	before := row.AttestedAt
-	row.AttestedAt = m.now
-	if before == 0 || before+m.limits.AttestationValidity <= m.now {
-		m.remindOfAttestation(b.Agent) // Otherwise the reminder for the previous attestation still fits this one.
-	}
 	kept := []engine.Attestation{{AttestedBy: b.AttestedBy, Note: b.Note, At: m.now, Leaf: m.size}}
 	if old := *m.attestations.At(uint64(b.Agent)); old != nil {
 		for _, a := range *old {
@@ -366,10 +384,26 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 			}
 		}
 	}
-	*m.attestations.Edit(uint64(b.Agent)) = &kept
+	if m.refuseShare(wire.TableAgents, Owner(profile.Operator), agentPart(profile, &kept).minus(agentPart(profile, *m.attestations.At(uint64(b.Agent)))), r) {
+		return
+	}
+	m.replaceAttestations(b.Agent, &kept)
+	row := m.agents.Edit(uint64(b.Agent))
+	before := row.AttestedAt
+	row.AttestedAt = m.now
+	if before == 0 || before+m.limits.AttestationValidity <= m.now {
+		m.remindOfAttestation(b.Agent) // Otherwise the reminder for the previous attestation still fits this one.
+	}
 	id := m.ids.AgentID(uint32(b.Agent))
 	m.writeEvent("attestation.recorded", leaf.Attested{
 		AgentID: id, Link: m.linkAgent(b.Agent), AttestationID: m.ids.EventID(m.size), AttestedAt: m.now,
 		ValidUntil: m.now + m.limits.AttestationValidity, RecordExpiresAt: m.now + m.limits.AttestationStored,
 	}, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
+}
+
+func (m *registry) replaceAttestations(slot engine.AgentSlot, kept *[]engine.Attestation) {
+	profile, place := *m.profiles.At(uint64(slot)), m.attestations.Edit(uint64(slot))
+	m.giveBack(wire.TableAgents, Owner(profile.Operator), agentPart(profile, *place))
+	*place = kept
+	m.take(wire.TableAgents, Owner(profile.Operator), agentPart(profile, kept))
 }

@@ -141,6 +141,9 @@ func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 		m.registry.taxListed(engine.AgentSlot(hit.Slot))
 	}
 	a := alarm{kind: wire.AlertRetroHit, list: run.List, subject: wire.AlertSubject(hit.Target, at)}
+	if a.owner = m.desk.ownerOfSubject(a.subject); hit.Target == 0 {
+		a.owner = m.ownerAt(hit.Screener)
+	}
 	if m.desk.hasAlert(&a) {
 		run.Known++
 		return

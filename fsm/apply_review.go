@@ -98,7 +98,7 @@ func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, not
 		return false, false
 	}
 	by := payer{b.Agent, b.Fleet, b.Operator}
-	over, notHeld = m.registry.overLimit(by, b.Amount), m.refuseHold(b.Screener) != 0
+	over, notHeld = m.registry.overLimit(by, b.Amount), m.fullForHold(m.ownerAt(b.Screener)) != 0
 	if notHeld {
 		m.registry.bookSpend(by, b.Amount)
 	} else {
@@ -107,7 +107,7 @@ func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, not
 			Screener: b.Screener, Approved: true,
 		})
 	}
-	m.useReference(b.Reference, b.Leaf)
+	m.useReference(b.Reference, b.Leaf, m.ownerAt(b.Screener))
 	return over, notHeld
 }
 
@@ -118,12 +118,8 @@ func (m *desk) reviewAt(leaf uint64) (uint64, bool) {
 	return at, found && m.reviews.At(at).State == ReviewOpen
 }
 
-// enterReview puts a record into the queue if there is room.
-func (m *desk) enterReview(row ReviewRow) {
-	if m.openReviews < m.limits.OpenReviews {
-		m.reviewOpened(m.reviews.Append(row))
-	}
-}
+// enterReview puts a record into the queue. The call was refused if its owner has no room there.
+func (m *desk) enterReview(row ReviewRow) { m.reviewOpened(m.reviews.Append(row)) }
 
 // decision is what the ledger asks of a disposition.
 type decision struct {
@@ -149,11 +145,13 @@ func (m *desk) reviewOpened(at uint64) {
 	m.openWordOf(at)
 	*m.open.Edit(at / openWord) |= 1 << (at % openWord)
 	m.openReviews++
+	m.take(wire.TableReviews, m.reviews.At(at).Owner, oneRow)
 }
 
 func (m *desk) reviewClosed(at uint64) {
 	*m.open.Edit(at / openWord) &^= 1 << (at % openWord)
 	m.openReviews--
+	m.giveBack(wire.TableReviews, m.reviews.At(at).Owner, oneRow)
 }
 
 // openWordOf adds the word for a review's row to the table "open" if it is missing.

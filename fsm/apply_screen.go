@@ -22,7 +22,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		r.Code = wire.KeyMoved
 		return
 	}
-	if m.replayCall(s.Idem, r) {
+	if m.replayCall(s.Idem, s.Key.Row, r) {
 		return
 	}
 	if isStale(m.registry, s) {
@@ -37,8 +37,8 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if refusal := m.refusePayment(s); refusal != 0 {
-		refuse(r, refusal)
+	owner := m.ownerAt(s.Key.Row)
+	if m.refusePayment(s, owner, r) {
 		return
 	}
 	observeCall(&m.moment, m.registry, m, s)
@@ -47,10 +47,17 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
 	decision := rules.Decide(&hits, m.settings.Policy)
+	if decision.Verdict == engine.Review && m.refuseShare(wire.TableReviews, owner, oneRow, r) {
+		return // Nobody answers REVIEW to what no officer will see. The attempt counts in the agent's pace.
+	}
+	listed := decision.Verdict != engine.Proceed && m.operatorListed(&hits)
+	if listed && !m.officers.listedRoom(s.Agent) {
+		m.refuseTable(wire.TableSanctions, r)
+		return
+	}
 	m.describeCall(s, &decision) // Before the booking, because the record shows what was spent before it.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
-		listed := m.operatorListed(&hits) // Asked first, because m.moment holds the rows as they were before the record.
 		m.finishScreen(s, &decision, r)
 		if listed {
 			m.officers.alertOperator(s.Agent)
@@ -70,7 +77,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
 		})
 	}
-	m.useReference(s.Reference, r.Leaf)
+	m.useReference(s.Reference, r.Leaf, owner)
 }
 
 // screenUnknown writes the record of a call without a usable credential.
@@ -89,9 +96,9 @@ func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result
 		filters = append(filters, ruleFilters[d.Rule])
 	}
 	m.endRecord(data, filters, r)
-	m.rememberCall(s.Idem, r.Leaf)
+	m.rememberCall(s.Idem, s.Key.Row, r.Leaf)
 	if d.Verdict == engine.Review {
-		m.officers.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule})
+		m.officers.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule, Owner: m.ownerAt(s.Key.Row)})
 	}
 }
 

@@ -118,41 +118,46 @@ func TestWhatLetsASpenderGiveBack(t *testing.T) {
 // and nobody else's. Unresolved payments count until somebody ends them.
 func TestOwnersHaveAShareOfTheHolds(t *testing.T) {
 	w := newWorld(t)
-	limits := *w.m.limits
-	limits.HoldsOfOwner = 2
-	w.m.limits = &limits
+	w.narrow(func(l *engine.Limits) { l.Holds = 4 * ownersLeast * 2 }) // Each has 2 for itself.
 	acme := w.keyWith("acme", wire.APIKey{Owner: "cal_acme", Roles: wire.RoleScreener})
 	second := w.keyWith("second", wire.APIKey{Owner: "cal_acme", Roles: wire.RoleScreener})
 	house := w.keyWith("house", wire.APIKey{Roles: wire.RoleScreener})
-	slot, _ := w.register("a", dailyLimit(100))
+	slot, _ := w.register("a", dailyLimit(110))
 	screen := func(key wire.Common, seconds uint32) wire.Result {
 		s := w.screening(slot, engine.Dollar)
 		s.Key, s.Hold = *key.Key, seconds
 		return w.do(wire.KindScreen, s)
 	}
+	mine, other := w.m.ownerAt(acme.Key.Row), w.m.ownerAt(house.Key.Row)
+	count := 0
+	for ; screen(house, 60).Code == wire.Applied; count++ {
+	}
+	require.Equal(t, 3*ownersLeast*2+2, count, "what is lent, and its own")
 	held := w.heldBy(acme.Key, slot, 1, 60)
 	w.heldBy(second.Key, slot, 1, 60)
-	require.Equal(t, wire.RefusedShare, screen(acme, 60).Refusal)
+	r := screen(acme, 60)
+	require.Equal(t, wire.RefusedShare, r.Refusal)
+	require.EqualValues(t, wire.TableHolds, r.Value)
+	require.Equal(t, 1, w.out.SharesRefused[wire.TableHolds])
 	w.now += 60 * engine.Second
 	w.tick()
-	require.EqualValues(t, 2, w.m.Freeze().UnresolvedTotal().Count)
+	require.EqualValues(t, count+2, w.m.Freeze().UnresolvedTotal().Count)
 	require.Equal(t, wire.RefusedShare, screen(second, 60).Refusal, "unresolved payments count")
 	require.Equal(t, wire.Applied, screen(acme, 0).Code, "without a hold")
-	for range 3 {
-		require.Equal(t, wire.Applied, screen(house, 60).Code, "the institution has all of the table")
+	for _, m := range []*Machine{w.m, restoredFrom(t, w.m)} {
+		m.limits = w.m.limits
+		require.EqualValues(t, count, m.sharesOf(wire.TableHolds).heldBy(other, &m.owners).Rows)
+		require.EqualValues(t, 2, m.sharesOf(wire.TableHolds).heldBy(mine, &m.owners).Rows)
 	}
-	restored := restoredFrom(t, w.m)
-	require.Equal(t, map[string]int{"": 3, "cal_acme": 2}, w.m.ledger.holdsOf)
-	require.Equal(t, w.m.ledger.holdsOf, restored.ledger.holdsOf)
 
 	review := w.heldBy(acme.Key, slot, 130, 0)
 	require.Equal(t, engine.Review, review.Verdict)
-	r := w.do(wire.KindDisposition, &wire.Disposition{Leaf: review.Leaf, Disposition: wire.Approved, Agent: slot, Amount: review.Recorded, Screener: review.Screener})
+	r = w.do(wire.KindDisposition, &wire.Disposition{Leaf: review.Leaf, Disposition: wire.Approved, Agent: slot, Amount: review.Recorded, Screener: review.Screener})
 	require.Contains(t, string(r.Data), `"notHeld":true`)
 	require.Equal(t, wire.Applied, w.release(held).Code)
-	other, _ := w.register("b", dailyLimit(100))
-	w.heldBy(acme.Key, other, 1, 60)
-	require.Equal(t, 2, w.m.ledger.holdsOf["cal_acme"])
+	third, _ := w.register("b", dailyLimit(100))
+	w.heldBy(acme.Key, third, 1, 60)
+	require.Equal(t, wire.RefusedShare, screen(acme, 60).Refusal)
 }
 
 // TestUnresolvedWaitsAsLongAsItsRecord: not as long as its approval's day, and then it leaves
@@ -173,7 +178,8 @@ func TestUnresolvedWaitsAsLongAsItsRecord(t *testing.T) {
 	require.Zero(t, w.m.Freeze().UnresolvedTotal().Count)
 	require.Zero(t, w.m.ledger.holds.Len())
 	require.Zero(t, spend().Held)
-	require.Empty(t, w.m.ledger.holdsOf)
+	require.Zero(t, w.m.sharesOf(wire.TableHolds).all)
+	require.Zero(t, w.m.sharesOf(wire.TableOutcomes).all)
 }
 
 // TestOneLeafForTwoUnresolvedPaymentsIsRefused: Restore finds it.

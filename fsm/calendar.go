@@ -28,7 +28,7 @@ type calendarTables struct {
 
 var calendarDeclarations = []declaration{
 	&tableOf[dueRow, duePage]{
-		section: section{number: sectionDues, most: func(l *engine.Limits) int { return l.Dues }},
+		section: section{number: sectionDues, most: func(l *engine.Limits) int { return l.Dues }, shownAs: "dues"},
 		of:      func(t *tables) *Table[dueRow, duePage] { return &t.dues }, code: codeDueRow, from: 1,
 		fits: func(m *Machine) fitting[dueRow] { return m.calendar.fitsDue },
 	},

@@ -27,6 +27,9 @@ type core struct {
 	*coreTables
 	idemByKey map[[16]byte]uint64 // Position in idem; rebuilt by Restore, never iterated.
 
+	owners  owners                        // Follows from the settings.
+	counted [wire.SharedTables + 1]shares // Counted from the rows.
+
 	ids      *IDs
 	ratchet  leaf.Ratchet // Salts of leaves.
 	frontier *compact.Range
@@ -65,6 +68,7 @@ func codeIdemRow(c *coder, row *idemRow) {
 	c.codeRaw(row.Body[:])
 	codeUnsigned(c, &row.Leaf)
 	codeSigned(c, &row.At)
+	codeUnsigned(c, &row.Owner)
 }
 
 func codeDayRow(c *coder, row *dayRow) {
@@ -74,10 +78,11 @@ func codeDayRow(c *coder, row *dayRow) {
 }
 
 type idemRow struct {
-	Key  [16]byte
-	Body [16]byte
-	Leaf uint64
-	At   engine.Time
+	Key   [16]byte
+	Body  [16]byte
+	Leaf  uint64
+	At    engine.Time
+	Owner Owner
 }
 
 type dayRow struct {
@@ -279,12 +284,13 @@ func (m *core) refuseOrReplay(common *wire.Common, r *wire.Result) bool {
 		refuse(r, wire.RefusedMalformed)
 		return true
 	}
-	return m.replayCall(common.Idem, r)
+	return m.replayCall(common.Idem, keyRow(common), r)
 }
 
-// replayCall answers a repeated keyed call with the result of the first one. It returns true
-// if r holds the answer.
-func (m *core) replayCall(idem *wire.Idem, r *wire.Result) bool {
+// replayCall answers a repeated keyed call with the result of the first one, and refuses a new
+// one whose owner has no room for another Idempotency-Key: no key is forgotten before its 24
+// hours. It returns true if r holds the answer.
+func (m *core) replayCall(idem *wire.Idem, key uint32, r *wire.Result) bool {
 	if idem == nil {
 		return false
 	}
@@ -298,25 +304,26 @@ func (m *core) replayCall(idem *wire.Idem, r *wire.Result) bool {
 		}
 		return true
 	}
-	if m.idem.Len() >= m.limits.Idempotency && m.idem.At(m.idem.First()).At+m.limits.IdempotencyYoung > m.now {
-		refuse(r, wire.RefusedKeyTable)
+	if m.refuseShare(wire.TableIdempotency, m.ownerAt(key), oneRow, r) {
+		r.Refusal = wire.RefusedKeyTable
 		return true
 	}
 	return false
 }
 
 // rememberCall keeps an idempotency key with the leaf its call wrote.
-func (m *core) rememberCall(idem *wire.Idem, leaf uint64) {
+func (m *core) rememberCall(idem *wire.Idem, key uint32, leaf uint64) {
 	if idem == nil {
 		return
 	}
-	if m.idem.Len() >= m.limits.Idempotency {
-		m.forgetOldestKey()
-	}
-	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})
+	owner := m.ownerAt(key)
+	m.take(wire.TableIdempotency, owner, oneRow)
+	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now, Owner: owner})
 }
 
 func (m *core) forgetOldestKey() {
-	delete(m.idemByKey, m.idem.At(m.idem.First()).Key)
+	row := m.idem.At(m.idem.First())
+	m.giveBack(wire.TableIdempotency, row.Owner, oneRow)
+	delete(m.idemByKey, row.Key)
 	m.idem.DropFront()
 }

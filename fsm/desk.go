@@ -52,8 +52,7 @@ type deskTables struct {
 var deskDeclarations = []declaration{
 	&tableOf[ReviewRow, reviewPage]{
 		section: section{
-			number: sectionReviews, most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "open_reviews",
-			filled: func(t *tables, l *engine.Limits) (int, int) { return t.openReviews, l.OpenReviews },
+			number: sectionReviews, most: func(*engine.Limits) int { return 1 << 31 },
 		},
 		of: func(t *tables) *Table[ReviewRow, reviewPage] { return &t.reviews }, code: codeReviewRow, queue: true,
 		mark:   func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.overdueTold, &meta.Overdue },
@@ -62,8 +61,11 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetReview() },
 	},
 	&tableOf[dispositionRow, dispositionPage]{
-		section: section{number: sectionDispositions, most: func(*engine.Limits) int { return 1 << 31 }},
-		of:      func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions }, code: codeDispositionRow, queue: true,
+		section: section{
+			number: sectionDispositions, most: func(*engine.Limits) int { return 1 << 31 }, shownAs: "dispositions",
+			filled: func(t *tables, l *engine.Limits) (int, int) { return t.dispositions.Len(), l.ClosedReviews },
+		},
+		of: func(t *tables) *Table[dispositionRow, dispositionPage] { return &t.dispositions }, code: codeDispositionRow, queue: true,
 		fits: func(m *Machine) fitting[dispositionRow] { return m.desk.fitsDisposition },
 		// It is kept as long as its own leaf, hence longer than the leaf that it decides.
 		over:   func(m *Machine, row *dispositionRow) bool { return row.Later < m.oldest },
@@ -85,7 +87,7 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetAlert() },
 	},
 	&tableOf[SARRow, sarPage]{
-		section: section{number: sectionSARs, most: func(l *engine.Limits) int { return l.SARs }},
+		section: section{number: sectionSARs, most: func(l *engine.Limits) int { return l.SARs }, shownAs: "sars"},
 		of:      func(t *tables) *Table[SARRow, sarPage] { return &t.sars }, code: codeSARRow, queue: true,
 		mark:   func(t *tables, meta *snapshotMeta) (held, noted *uint64) { return &t.sarsTold, &meta.SARsTold },
 		fits:   func(m *Machine) fitting[SARRow] { return m.desk.fitsSAR },
@@ -132,6 +134,7 @@ type AlertRow struct {
 	List    uint64 // The list version that is the reason; 0: none.
 	Later   uint64 // The leaf that acknowledged it; 0: it is open.
 	Kind    uint8  // wire.AlertRetroHit and so on.
+	Owner   Owner  // Whose doing is the reason.
 }
 
 // alertKey identifies an alert: two with the same key are one.
@@ -170,6 +173,7 @@ func codeAlertRow(c *coder, row *AlertRow) {
 	codeUnsigned(c, &row.List)
 	codeUnsigned(c, &row.Later)
 	codeByte(c, &row.Kind)
+	codeUnsigned(c, &row.Owner)
 }
 
 func codeSARRow(c *coder, row *SARRow) {
@@ -189,6 +193,7 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 	codeByte(c, &row.Rule)
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Newest)
+	codeUnsigned(c, &row.Owner)
 	claimed := row.Claim != nil
 	c.codeFlag(&claimed)
 	if codeUnsigned(c, &row.Disposition); !claimed {
@@ -252,6 +257,7 @@ type ReviewRow struct {
 	Agent       engine.AgentSlot
 	Rule        engine.RuleID
 	State       ReviewState
+	Owner       Owner  // Of the API key that made the call.
 	Disposition uint64 // The disposition's leaf when State is ReviewDone.
 	Newest      uint64 // The newest leaf about the record; 0: none but itself.
 	Claim       *Claim // nil: never claimed nor commented.

@@ -48,7 +48,7 @@ type Effects struct {
 	SARsUnlisted   int // Reports that have a leaf but no row, because their table is full.
 	AlertsUnlisted int // Alerts that have a leaf but no row, because too many are open.
 
-	OutcomesDisplaced int // Endings of payments that were forgotten within their retention: their table is full.
+	SharesRefused [wire.SharedTables + 1]int // Records that were refused because of an owner's share, by table.
 
 	Oldest    uint64     // The first leaf within retention.
 	OldestDay engine.Day // The date of that leaf; without any leaf, of the entry.

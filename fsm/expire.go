@@ -32,6 +32,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.keys.forgetDeadLetters()
 	m.registry.forgetStatuses()
 	m.fallDue()
+	m.greatestShares()
 	r.Code = wire.Unchanged
 }
 
@@ -90,10 +91,10 @@ func (m *registry) forgetAttestations(slot uint64) {
 	}
 	switch {
 	case left == 0:
-		*m.attestations.Edit(slot) = nil
+		m.replaceAttestations(engine.AgentSlot(slot), nil)
 	case left < len(*held):
 		kept := slices.Clone((*held)[:left]) // A clone, because readers may have the old slice.
-		*m.attestations.Edit(slot) = &kept
+		m.replaceAttestations(engine.AgentSlot(slot), &kept)
 	}
 }
 

@@ -42,7 +42,7 @@ func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Resu
 	filters = append(filters, common.Filters...)
 	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
 	m.endRecord(append(head, '}'), filters, r)
-	m.rememberCall(common.Idem, r.Leaf)
+	m.rememberCall(common.Idem, keyRow(common), r.Leaf)
 }
 
 func (m *core) treeHead() (root [32]byte) {

@@ -22,7 +22,7 @@ type ledger struct {
 	referenceAt   map[engine.ReferenceKey]uint64
 	unresolvedOf  map[engine.AgentSlot]UnresolvedTotal
 	unresolvedAt  map[uint64]uint64 // Position in unresolved, by the leaf of the screening record.
-	holdsOf       map[string]int    // Holds by the owner of the API key that screened, "" for the institution.
+	oldestOf      map[Owner]uint64  // A reference of each owner, or a position before its oldest.
 
 	// Scratch space of applyScreen.
 	screen      wire.Screen
@@ -35,6 +35,7 @@ type ledger struct {
 // officers is the part of the desk that the ledger uses.
 type officers interface {
 	enterReview(row ReviewRow)
+	listedRoom(slot engine.AgentSlot) bool
 	decisionOn(record uint64) decision
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
@@ -47,7 +48,7 @@ func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {
 		core: c, ledgerTables: t, registry: registry,
 		structuringBy: map[structuringKey]uint64{}, holdAt: map[uint64]uint64{}, outcomeAt: map[uint64]uint64{},
 		referenceAt: map[engine.ReferenceKey]uint64{}, unresolvedOf: map[engine.AgentSlot]UnresolvedTotal{},
-		unresolvedAt: map[uint64]uint64{}, holdsOf: map[string]int{},
+		unresolvedAt: map[uint64]uint64{}, oldestOf: map[Owner]uint64{},
 	}
 	m.beginHeap()
 	return m
@@ -85,7 +86,7 @@ var ledgerDeclarations = []declaration{
 	},
 	&tableOf[structuringRow, structuringPage]{
 		section: section{
-			number: sectionStructuring, most: func(l *engine.Limits) int { return l.Structuring },
+			number: sectionStructuring, most: func(l *engine.Limits) int { return l.Structuring }, shownAs: "structuring",
 			sound: func(m *Machine) error { return m.ledger.checkBands() },
 		},
 		of: func(t *tables) *Table[structuringRow, structuringPage] { return &t.structuring }, code: codeStructuringRow, from: 1,
@@ -94,7 +95,7 @@ var ledgerDeclarations = []declaration{
 	},
 	&tableOf[holdRow, holdPage]{
 		section: section{
-			number: sectionHolds, most: func(l *engine.Limits) int { return l.Holds }, shownAs: "holds",
+			number: sectionHolds, most: func(l *engine.Limits) int { return l.Holds },
 			sound: func(m *Machine) error { return m.ledger.checkUnresolved() },
 		},
 		of: func(t *tables) *Table[holdRow, holdPage] { return &t.holds }, code: codeHoldRow, from: 1,
@@ -108,8 +109,13 @@ var ledgerDeclarations = []declaration{
 		forget: func(m *Machine) { m.ledger.forgetOutcome() },
 	},
 	&tableOf[referenceRow, referencePage]{
-		section: section{number: sectionReferences, most: func(l *engine.Limits) int { return l.References }},
-		of:      func(t *tables) *Table[referenceRow, referencePage] { return &t.references }, code: codeReferenceRow, queue: true,
+		section: section{number: sectionReferences, most: func(l *engine.Limits) int { return l.References }, sound: func(m *Machine) error { return m.ledger.checkReferences() }},
+		of:      func(t *tables) *Table[referenceRow, referencePage] { return &t.references }, code: codeReferenceRow,
+		gaps: &gapsOf[referenceRow]{
+			held:  func(row *referenceRow) bool { return row.Key != (engine.ReferenceKey{}) },
+			first: func(meta *snapshotMeta) *uint64 { return &meta.ReferenceFirst },
+			next:  func(meta *snapshotMeta) *uint64 { return &meta.ReferenceNext },
+		},
 		fits:   func(m *Machine) fitting[referenceRow] { return m.ledger.fitsReference },
 		over:   func(m *Machine, row *referenceRow) bool { return m.ledger.referenceOver(row) },
 		forget: func(m *Machine) { m.ledger.forgetReference() },
@@ -173,13 +179,16 @@ type outcomeRow struct {
 	State HoldState
 
 	Unresolved uint64 // The leaf that said before that it was unresolved; 0: none.
+	Owner      Owner  // Whose payment it is: the screener's owner.
 }
 
-// referenceRow is a payment reference that was used, in the order of use.
+// referenceRow is a payment reference that was used, in the order of use. The row of a reference
+// that is free again is zero.
 type referenceRow struct {
-	Key  engine.ReferenceKey // Zero: the reference is free again.
-	Leaf uint64              // The screening record that used it.
-	At   engine.Time
+	Key   engine.ReferenceKey
+	Leaf  uint64 // The screening record that used it.
+	At    engine.Time
+	Owner Owner // Of the API key that made the call.
 }
 
 func codeHoldRow(c *coder, row *holdRow) {
@@ -204,12 +213,14 @@ func codeOutcomeRow(c *coder, row *outcomeRow) {
 	codeSigned(c, &row.At)
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Unresolved)
+	codeUnsigned(c, &row.Owner)
 }
 
 func codeReferenceRow(c *coder, row *referenceRow) {
 	c.codeRaw(row.Key[:])
 	codeUnsigned(c, &row.Leaf)
 	codeSigned(c, &row.At)
+	codeUnsigned(c, &row.Owner)
 }
 
 // codeActivityRow codes a row. Of each of the three rings it codes only the buckets that are not

@@ -183,14 +183,12 @@ func TestTokenOfARevokedKeyBlocks(t *testing.T) {
 	require.Equal(t, engine.NewestRules.Reason(2, engine.SubKeyRevoked, 0), between(shown(r.Data), `"reason":"`, `"`))
 }
 
-// A full table of keys younger than five minutes takes no more keys and drops none; calls
-// without a key still work.
-func TestYoungKeysAreNotDisplaced(t *testing.T) {
+// TestNoIdempotencyKeyIsForgottenEarly: whoever has used its share up is refused, and no key is
+// forgotten before its 24 hours. Calls without a key still work.
+func TestNoIdempotencyKeyIsForgottenEarly(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
-	limits := *w.m.limits
-	limits.Idempotency = 2
-	w.m.limits = &limits
+	w.narrow(func(l *engine.Limits) { l.Idempotency = 2 })
 	keyed := func(key byte) wire.Result {
 		s := w.screening(slot, 1)
 		s.Idem = &wire.Idem{Key: [16]byte{key}}
@@ -200,14 +198,17 @@ func TestYoungKeysAreNotDisplaced(t *testing.T) {
 	require.Equal(t, wire.Applied, first.Code)
 	w.now += engine.Second
 	require.Equal(t, wire.Applied, keyed(2).Code)
-	w.now += engine.IdempotencyYoung - engine.Second - engine.Millisecond
-	require.Equal(t, wire.RefusedKeyTable, keyed(3).Refusal)
+	w.now += engine.IdempotencyKept - engine.Second - engine.Millisecond
+	r := keyed(3)
+	require.Equal(t, wire.RefusedKeyTable, r.Refusal)
+	require.EqualValues(t, wire.TableIdempotency, r.Value)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
 	again := keyed(1)
 	require.Equal(t, wire.Replayed, again.Code)
 	require.Equal(t, first.Leaf, again.Leaf)
 	w.now += engine.Millisecond
-	require.Equal(t, wire.Applied, keyed(3).Code, "the oldest is five minutes old")
+	w.tick()
+	require.Equal(t, wire.Applied, keyed(3).Code, "the oldest is a day old")
 	require.Equal(t, wire.RefusedKeyTable, keyed(1).Refusal)
 }
 

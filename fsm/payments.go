@@ -1,6 +1,9 @@
 package fsm
 
-import "railguard/engine"
+import (
+	"railguard/engine"
+	"railguard/fsm/wire"
+)
 
 // This file declares the tables of open holds, of how payments ended, and of the payment
 // references in use.
@@ -19,7 +22,7 @@ func (m *ledger) dropHold(at uint64) {
 		m.forgetUnresolved(row)
 	}
 	delete(m.holdAt, row.Leaf)
-	m.countOwner(row.Screener, -1)
+	m.giveBack(wire.TableHolds, m.ownerAt(row.Screener), oneRow)
 	m.holdHeap.drop(at)
 }
 
@@ -44,45 +47,68 @@ func (m *Machine) ReferenceUsed(key engine.ReferenceKey) (record uint64, used bo
 	return m.ledger.referenceUsed(key)
 }
 
-// referencesFull tells whether the table is full and its oldest reference is too young to
-// make room.
-func (m *ledger) referencesFull() bool {
-	if m.references.Len() < m.limits.References {
-		return false
+// roomForReference tells whether an owner may use another reference. If it has used its share up,
+// its own oldest reference makes room, once that is a day old.
+func (m *ledger) roomForReference(owner Owner) bool {
+	if m.hasRoom(wire.TableReferences, owner, oneRow) {
+		return true
 	}
-	oldest := m.references.At(m.references.First())
-	return oldest.Key != (engine.ReferenceKey{}) && oldest.At+m.limits.ReferenceYoung > m.now
+	at, found := m.oldestReference(owner)
+	return found && m.references.At(at).At+m.limits.ReferenceYoung <= m.now
 }
 
-// useReference notes that a record uses a reference, if it is free. If the table is full of
-// young references, it does nothing: calls were refused before (paymentsFull), but a settle
-// or an approval cannot be refused for that.
-func (m *ledger) useReference(key engine.ReferenceKey, record uint64) {
-	if _, used := m.referenceUsed(key); used || key == (engine.ReferenceKey{}) || m.referencesFull() {
+// oldestReference returns the position of an owner's oldest reference.
+func (m *ledger) oldestReference(owner Owner) (at uint64, found bool) {
+	at = m.references.skipGaps(max(m.oldestOf[owner], m.references.First()))
+	for at < m.references.Next() {
+		if row := m.references.At(at); row.Key != (engine.ReferenceKey{}) && row.Owner == owner {
+			found = true
+			break
+		}
+		at = m.references.skipGaps(at + 1)
+	}
+	m.oldestOf[owner] = at // Only a shorter way for the next search: what was passed never comes back.
+	return at, found
+}
+
+// useReference notes that a record uses a reference, if it is free. Without room it does nothing:
+// calls were refused before (refusePayment), but a settle or an approval cannot be refused for
+// that.
+func (m *ledger) useReference(key engine.ReferenceKey, record uint64, owner Owner) {
+	if _, used := m.referenceUsed(key); used || key == (engine.ReferenceKey{}) || !m.roomForReference(owner) {
 		return
 	}
 	if at, known := m.referenceAt[key]; known {
-		m.references.Edit(at).Key = engine.ReferenceKey{}
+		m.dropReference(at)
 	}
-	if m.references.Len() >= m.limits.References {
-		m.forgetReference()
+	if !m.hasRoom(wire.TableReferences, owner, oneRow) {
+		at, _ := m.oldestReference(owner)
+		m.dropReference(at)
 	}
-	m.referenceAt[key] = m.references.Append(referenceRow{Key: key, Leaf: record, At: m.now})
+	m.take(wire.TableReferences, owner, oneRow)
+	m.referenceAt[key] = m.references.Append(referenceRow{Key: key, Leaf: record, At: m.now, Owner: owner})
 }
 
 // freeReference gives back a reference that the record used.
 func (m *ledger) freeReference(key engine.ReferenceKey, record uint64) {
-	at, known := m.referenceAt[key]
-	if !known || m.references.At(at).Leaf != record {
-		return
+	if at, known := m.referenceAt[key]; known && m.references.At(at).Leaf == record {
+		m.dropReference(at)
 	}
-	m.references.Edit(at).Key = engine.ReferenceKey{}
-	delete(m.referenceAt, key)
+}
+
+// dropReference empties a row, and frees its page if that has no other.
+func (m *ledger) dropReference(at uint64) {
+	row := m.references.Edit(at)
+	m.giveBack(wire.TableReferences, row.Owner, oneRow)
+	delete(m.referenceAt, row.Key)
+	*row = referenceRow{}
+	m.references.Release(at, func(row *referenceRow) bool { return row.Key == (engine.ReferenceKey{}) })
 }
 
 func (m *ledger) forgetReference() {
-	if key := m.references.At(m.references.First()).Key; key != (engine.ReferenceKey{}) {
-		delete(m.referenceAt, key)
+	first := m.references.First()
+	if m.references.At(first).Key != (engine.ReferenceKey{}) {
+		m.dropReference(first)
 	}
 	m.references.DropFront()
 }
@@ -93,12 +119,8 @@ func (m *ledger) referenceOver(row *referenceRow) bool {
 }
 
 func (m *ledger) forgetOutcome() {
-	delete(m.outcomeAt, m.outcomes.At(m.outcomes.First()).Leaf)
+	row := m.outcomes.At(m.outcomes.First())
+	m.giveBack(wire.TableOutcomes, row.Owner, oneRow)
+	delete(m.outcomeAt, row.Leaf)
 	m.outcomes.DropFront()
-}
-
-// endingForgotten tells whether a full table may have dropped the ending of a payment. A
-// table that is not full has lost only the endings of records past their retention.
-func (m *ledger) endingForgotten(record uint64) bool {
-	return m.outcomes.First() > 0 && m.outcomes.Len() >= m.limits.Outcomes && record < m.outcomes.At(m.outcomes.First()).Later
 }

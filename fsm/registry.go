@@ -46,7 +46,7 @@ type registryTables struct {
 
 var registryDeclarations = []declaration{
 	&tableOf[engine.AgentRow, agentPage]{
-		section: section{number: sectionAgents, most: func(l *engine.Limits) int { return l.Agents }, shownAs: "agents", sound: func(m *Machine) error { return m.registry.checkLengths() }},
+		section: section{number: sectionAgents, most: func(l *engine.Limits) int { return l.Agents }, sound: func(m *Machine) error { return m.registry.checkLengths() }},
 		of:      func(t *tables) *Table[engine.AgentRow, agentPage] { return &t.agents }, code: codeAgentRow, from: 1,
 	},
 	&tableOf[*engine.AgentProfile, profilePage]{
@@ -65,9 +65,8 @@ var registryDeclarations = []declaration{
 	},
 	&tableOf[engine.UserRow, userPage]{
 		section: section{
-			number: sectionUsers, most: func(l *engine.Limits) int { return l.Users }, shownAs: "users",
-			filled: func(t *tables, l *engine.Limits) (int, int) { return t.usersHeld, l.Users },
-			sound:  func(m *Machine) error { return m.registry.checkUserSweep() },
+			number: sectionUsers, most: func(l *engine.Limits) int { return l.Users },
+			sound: func(m *Machine) error { return m.registry.checkUserSweep() },
 		},
 		of: func(t *tables) *Table[engine.UserRow, userPage] { return &t.users }, code: codeUserRow, from: 1,
 		gaps: &gapsOf[engine.UserRow]{held: isUser, next: func(meta *snapshotMeta) *uint64 { return &meta.UserNext }},
@@ -84,7 +83,7 @@ var registryDeclarations = []declaration{
 		fits: func(m *Machine) fitting[*engine.UserProfile] { return m.registry.fitsUser },
 	},
 	&tableOf[engine.FleetRow, fleetPage]{
-		section: section{number: sectionFleets, most: func(l *engine.Limits) int { return l.Fleets }, shownAs: "fleets"},
+		section: section{number: sectionFleets, most: func(l *engine.Limits) int { return l.Fleets }},
 		of:      func(t *tables) *Table[engine.FleetRow, fleetPage] { return &t.fleets }, code: codeFleetRow, from: 1,
 	},
 	&tableOf[*engine.FleetProfile, fleetProfilePage]{
@@ -103,7 +102,7 @@ var registryDeclarations = []declaration{
 	},
 	&tableOf[statusRow, statusPage]{
 		section: section{
-			number: sectionStatuses, most: func(l *engine.Limits) int { return l.Statuses }, shownAs: "status_entries",
+			number: sectionStatuses, most: func(l *engine.Limits) int { return l.Statuses },
 			sound: func(m *Machine) error { return m.registry.checkStatuses() }, summedBehind: sectionDays,
 		},
 		of: func(t *tables) *Table[statusRow, statusPage] { return &t.statuses }, code: codeStatusRow, from: 1,
@@ -162,6 +161,10 @@ func codeNear(c *coder, row *engine.NearRow) {
 	if codeSigned(c, &row.Block); row.Block == 0 {
 		return
 	}
+	if row.Block < 0 { // The ring is entered by it.
+		c.failReading()
+		return
+	}
 	for i := range row.Sums {
 		codeSigned(c, &row.Sums[i])
 		codeUnsigned(c, &row.Counts[i])
@@ -177,6 +180,8 @@ type statusRow struct {
 	Version uint16
 	Kind    uint8 // CredentialAgent, CredentialUser.
 	Matched bool  // The sanctions list matched when it was issued.
+
+	Operator uint32 // For which operator it was issued; 0: none. It keeps this position of its share.
 }
 
 // standing tells which entries may have changed what the status lists read. minute and
@@ -197,6 +202,7 @@ func codeStatusRow(c *coder, row *statusRow) {
 	codeUnsigned(c, &row.Older)
 	codeUnsigned(c, &row.Version)
 	codeFixed(c, &row.Key, 4)
+	codeUnsigned(c, &row.Operator)
 }
 
 // Agents of one operator have the same operator, wallet, policy and key, and often the same

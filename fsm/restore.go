@@ -153,15 +153,15 @@ func (s *restorer) finishRestore() (*Machine, error) {
 			return nil, fmt.Errorf("%w: section %d ends after the state: %w", ErrSnapshot, table.said().number, err)
 		}
 	}
+	if err := m.checkEpochs(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	m.beginIDs() // The rows are counted for their owners, whose keys name them by their ids.
 	for _, one := range planned.all {
 		if err := checkRows(one, m); err != nil {
 			return nil, fmt.Errorf("%w: section %d: %w", ErrSnapshot, one.said().number, err)
 		}
 	}
-	if err := m.checkEpochs(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	m.beginIDs()
 	return m, nil
 }
 

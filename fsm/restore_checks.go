@@ -37,6 +37,7 @@ func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
 	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
 		return false
 	}
+	m.take(wire.TableAgents, Owner(p.Operator), agentPart(p, *m.attestations.At(at)))
 	if p.Parent == 0 {
 		return p.Root == p.Slot && p.Depth == 0
 	}
@@ -114,6 +115,7 @@ func (m *registry) fitsUser(at uint64, row, _ **engine.UserProfile) bool {
 	if uint64(p.Slot) != at || !m.users.Has(at) || !isUser(m.users.At(at)) {
 		return false
 	}
+	m.take(wire.TableUsers, Owner(p.Operator), userPart(p))
 	for _, slot := range p.Agents {
 		if !m.agents.Has(uint64(slot)) {
 			return false
@@ -131,7 +133,11 @@ func (m *registry) checkUserSweep() error {
 
 func (m *registry) fitsFleet(at uint64, row, _ **engine.FleetProfile) bool {
 	p := *row
-	return p != nil && uint64(p.Slot) == at && m.operators.Has(uint64(p.Operator))
+	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) {
+		return false
+	}
+	m.take(wire.TableFleets, Owner(p.Operator), fleetPart(p))
+	return true
 }
 
 func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool {
@@ -146,6 +152,7 @@ func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool
 func (m *core) hasLeaf(at uint64) bool { return at < m.size }
 
 func (m *core) fitsKey(at uint64, row, _ *idemRow) bool {
+	m.take(wire.TableIdempotency, row.Owner, oneRow)
 	return m.hasLeaf(row.Leaf) && enterOnce(m.idemByKey, row.Key, at)
 }
 
@@ -192,14 +199,22 @@ func (m *desk) fitsAlert(at uint64, row, before *AlertRow) bool {
 		return false
 	}
 	if row.Later == 0 {
-		m.alertsOpen[row.Kind]++
+		m.countAlert(row, 1)
 	}
 	return enterOnce(m.alertAt, alertKey{row.List, row.Subject, row.Kind}, at)
 }
 
 func (m *desk) checkAlertsOpen() error {
-	if m.alertsOpen.All() > m.limits.Alerts {
+	if m.alertsOpen.All() > m.limits.Alerts+m.limits.SanctionsAlerts {
 		return errors.New("too many alerts are open")
+	}
+	return nil
+}
+
+// checkReferences checks the bounds of the references' positions.
+func (m *ledger) checkReferences() error {
+	if m.references.First() > m.references.Next() {
+		return errPositions
 	}
 	return nil
 }
@@ -215,7 +230,7 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 		}
 		m.unresolved.Append(unresolvedRow(row)) // checkUnresolved puts them into their order.
 	}
-	m.countOwner(row.Screener, 1)
+	m.countHold(row)
 	return m.hasLeaf(row.Leaf) && row.Amount >= 0 && (at == 1 || !row.before(m.holds.At(at/2))) &&
 		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) &&
 		(row.Operator == 0 || m.registry.operators.Has(uint64(row.Operator))) && enterOnce(m.holdAt, row.Leaf, at)
@@ -223,6 +238,7 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 
 // fitsOutcome checks that a payment that has ended is not held.
 func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
+	m.take(wire.TableOutcomes, row.Owner, oneRow)
 	if _, open := m.holdAt[row.Leaf]; open || row.State == HoldOpen || row.State > HoldExpired {
 		return false
 	}
@@ -230,10 +246,11 @@ func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
 }
 
 func (m *ledger) fitsReference(at uint64, row, before *referenceRow) bool {
-	if !m.hasLeaf(row.Leaf) || before != nil && row.At < before.At {
-		return false
+	if row.Key == (engine.ReferenceKey{}) {
+		return true // It is free again.
 	}
-	return row.Key == (engine.ReferenceKey{}) || enterOnce(m.referenceAt, row.Key, at)
+	m.take(wire.TableReferences, row.Owner, oneRow)
+	return m.hasLeaf(row.Leaf) && (before == nil || row.At >= before.At) && enterOnce(m.referenceAt, row.Key, at)
 }
 
 // fitsDue checks that the rows are a heap and of known kinds.
@@ -284,6 +301,9 @@ func (m *keys) checkSendings() error {
 
 // fitsStatus checks that every position names an existing party.
 func (m *registry) fitsStatus(at uint64, row, _ *statusRow) bool {
+	if row.Slot != 0 {
+		m.take(wire.TableStatuses, Owner(row.Operator), oneRow)
+	}
 	switch {
 	case row.Slot == 0:
 		return *row == (statusRow{})

@@ -76,25 +76,27 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // snapshotMeta is the one row of sectionMeta.
 type snapshotMeta struct {
-	Format    engine.Format `cbor:"1,keyasint"`
-	Index     uint64        `cbor:"2,keyasint"`
-	Term      uint64        `cbor:"3,keyasint"`
-	Time      engine.Time   `cbor:"4,keyasint"`
-	Size      uint64        `cbor:"5,keyasint"`
-	Oldest    uint64        `cbor:"6,keyasint"`
-	UserSweep uint64        `cbor:"7,keyasint"`
-	Frontier  [][]byte      `cbor:"8,keyasint"`
-	Root      [32]byte      `cbor:"9,keyasint"`
-	Firsts    []uint64      `cbor:"10,keyasint"` // The first positions of the tables whose rows are dropped at the front, in the order of sections.
-	Staged    *stagedMeta   `cbor:"11,keyasint,omitempty"`
-	SaltKey   [16]byte      `cbor:"12,keyasint"` // The key of SaltDay; earlier keys cannot be computed from it.
-	SaltDay   engine.Day    `cbor:"13,keyasint"`
-	Sweep     uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
-	UserNext  uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
-	SARsTold  uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
-	Statuses  statusMeta    `cbor:"18,keyasint"`
-	Lived     engine.Time   `cbor:"19,keyasint"`
-	Overdue   uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
+	Format         engine.Format `cbor:"1,keyasint"`
+	Index          uint64        `cbor:"2,keyasint"`
+	Term           uint64        `cbor:"3,keyasint"`
+	Time           engine.Time   `cbor:"4,keyasint"`
+	Size           uint64        `cbor:"5,keyasint"`
+	Oldest         uint64        `cbor:"6,keyasint"`
+	UserSweep      uint64        `cbor:"7,keyasint"`
+	Frontier       [][]byte      `cbor:"8,keyasint"`
+	Root           [32]byte      `cbor:"9,keyasint"`
+	Firsts         []uint64      `cbor:"10,keyasint"` // The first positions of the tables whose rows are dropped at the front, in the order of sections.
+	Staged         *stagedMeta   `cbor:"11,keyasint,omitempty"`
+	SaltKey        [16]byte      `cbor:"12,keyasint"` // The key of SaltDay; earlier keys cannot be computed from it.
+	SaltDay        engine.Day    `cbor:"13,keyasint"`
+	Sweep          uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
+	UserNext       uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
+	SARsTold       uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
+	Statuses       statusMeta    `cbor:"18,keyasint"`
+	Lived          engine.Time   `cbor:"19,keyasint"`
+	ReferenceFirst uint64        `cbor:"20,keyasint"`
+	ReferenceNext  uint64        `cbor:"21,keyasint"`
+	Overdue        uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
 }
 
 type stagedMeta struct {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 // Every version of a credential has its own position in the status lists. Positions are given
@@ -27,13 +28,14 @@ func (m *registry) enterStatus(row statusRow) uint32 {
 		// position read VALID until now.
 		m.standing.changed = m.index
 	}
+	m.take(wire.TableStatuses, Owner(row.Operator), oneRow)
 	return uint32(m.statuses.Append(row))
 }
 
 func (m *registry) enterAgentStatus(p *engine.AgentProfile, older uint32) {
 	p.Status = m.enterStatus(statusRow{
 		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
-		Version: p.CredentialVersion, Kind: CredentialAgent, Matched: p.WalletMatched || p.NameMatched || p.TaxMatched,
+		Version: p.CredentialVersion, Kind: CredentialAgent, Operator: uint32(p.Operator), Matched: p.WalletMatched || p.NameMatched || p.TaxMatched,
 	})
 	if m.operators.At(uint64(p.Operator)).Suspended {
 		m.standing.changed = m.index
@@ -43,7 +45,7 @@ func (m *registry) enterAgentStatus(p *engine.AgentProfile, older uint32) {
 func (m *registry) enterUserStatus(p *engine.UserProfile, older uint32) {
 	p.Status = m.enterStatus(statusRow{
 		Slot: uint32(p.Slot), Expires: uint32(p.ExpiresAt / engine.Second), Older: older, Key: keyMark(p.KeyID),
-		Version: p.CredentialVersion, Kind: CredentialUser, Matched: p.NameMatched,
+		Version: p.CredentialVersion, Kind: CredentialUser, Operator: uint32(p.Operator), Matched: p.NameMatched,
 	})
 }
 
@@ -98,6 +100,9 @@ func (m *registry) forgetStatuses() {
 		row := m.statuses.At(m.statuses.First())
 		if m.now < engine.Time(row.Expires)*engine.Second+m.limits.StatusEvery {
 			return
+		}
+		if row.Slot != 0 {
+			m.giveBack(wire.TableStatuses, Owner(row.Operator), oneRow)
 		}
 		m.statuses.DropFront()
 	}

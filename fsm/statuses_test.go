@@ -288,5 +288,5 @@ func TestStatusEntries(t *testing.T) {
 }
 
 func TestStatusRowComesBack(t *testing.T) {
-	back(t, statusRow{Slot: 1 << 24, Expires: 1 << 31, Older: 70_000, Key: 1 << 30, Version: 900, Kind: CredentialUser, Matched: true}, codeStatusRow)
+	back(t, statusRow{Slot: 1 << 24, Expires: 1 << 31, Older: 70_000, Key: 1 << 30, Version: 900, Kind: CredentialUser, Matched: true, Operator: 70_000}, codeStatusRow)
 }

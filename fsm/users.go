@@ -28,10 +28,7 @@ func (m *registry) enterUser(profile *engine.UserProfile) {
 	m.users.Append(engine.UserRow{MinVersion: 1, StatusAt: m.now})
 	m.userProfiles.Append(profile)
 	m.usersHeld++
-}
-
-func (m *registry) usersFull() bool {
-	return m.usersHeld >= m.limits.Users || m.users.Next() > userSlots
+	m.take(wire.TableUsers, Owner(profile.Operator), userPart(profile))
 }
 
 // sweepUsers erases users whose 31 days are over. Each tick looks at a bounded number of
@@ -66,6 +63,8 @@ func (m *registry) writeErased(p *engine.UserProfile) {
 }
 
 func (m *registry) eraseUser(slot uint64) {
+	profile := *m.userProfiles.At(slot)
+	m.giveBack(wire.TableUsers, Owner(profile.Operator), userPart(profile))
 	*m.users.Edit(slot), *m.userProfiles.Edit(slot) = engine.UserRow{}, nil
 	m.users.Release(slot, func(row *engine.UserRow) bool { return !isUser(row) })
 	m.userProfiles.Release(slot, func(profile **engine.UserProfile) bool { return !isUserProfile(profile) })
@@ -129,8 +128,12 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		}
 	}
 	signing := m.settings.ActiveKey(m.now)
-	if m.usersFull() || m.statusesFull() || signing == nil {
+	if m.users.Next() > userSlots || m.statusesFull() || signing == nil {
 		refuse(r, wire.RefusedFull)
+		return
+	}
+	owner := Owner(m.operatorMeant(&b.Operator))
+	if m.refuseShare(wire.TableUsers, owner, userPart(&profile), r) || m.refuseShare(wire.TableStatuses, owner, oneRow, r) {
 		return
 	}
 	if profile.Operator = 0; b.Operator != (wire.OperatorRef{}) {
@@ -201,6 +204,9 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
+	if m.refuseShare(wire.TableStatuses, Owner(old.Operator), oneRow, r) {
+		return
+	}
 	profile := *old
 	profile.Rev, profile.CredentialVersion, profile.NameMatched = old.Rev+1, old.CredentialVersion+1, b.NameMatched
 	profile.Epochs = old.Epochs.WithIssued(profile.CredentialVersion, m.epochNumber())
@@ -210,6 +216,7 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 	m.enterUserStatus(&profile, old.Status)
 	row.Status, row.Institutions, row.StatusReason, row.StatusAt = engine.Active, false, 0, m.now
 	row.MinVersion, row.OverlapUntil = m.overlapVersions(row.MinVersion, profile.CredentialVersion, row.OverlapUntil, b.Overlap)
+	m.take(wire.TableUsers, Owner(profile.Operator), userPart(&profile).minus(userPart(old)))
 	*m.userProfiles.Edit(uint64(b.User)) = &profile
 	m.out.Users = append(m.out.Users, &profile)
 	m.writeUser("user.reissued", &profile, &b.Common, r)

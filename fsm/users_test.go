@@ -24,7 +24,7 @@ func TestErasedUsersMakeRoom(t *testing.T) {
 	for n := range 3 {
 		require.Equal(t, wire.Applied, w.user(fmt.Sprint("user ", n)).Code)
 	}
-	require.Equal(t, wire.RefusedFull, w.user("one too many").Refusal)
+	require.Equal(t, wire.RefusedShare, w.user("one too many").Refusal)
 	w.now += engine.UserStored
 	w.tick()
 	require.Equal(t, []engine.UserSlot{1, 2, 3}, w.out.UsersGone)

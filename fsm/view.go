@@ -26,6 +26,7 @@ type View struct {
 	ratchet  leaf.Ratchet
 	identity *identity
 	frontier [][]byte
+	shared   [wire.SharedTables + 1]SharedFill
 	tables   // Frozen tables.
 }
 
@@ -36,7 +37,7 @@ func (m *Machine) Freeze() *View {
 		Size: m.size, Root: m.treeHead(), Oldest: m.oldest,
 		lived: m.lived, settings: m.settings, ratchet: m.ratchet, identity: m.identity,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
-		tables:   m.tables,
+		tables:   m.tables, shared: m.sharedFills(),
 	}
 	for _, one := range planned.all {
 		one.freezeRows(&m.tables, &v.tables)
@@ -115,10 +116,12 @@ func (v *View) activityRowOf(slot engine.AgentSlot) activityRow {
 	return *v.activity.At(uint64(at))
 }
 
-// Fill is the number of rows in one table, and its limit.
+// Fill is the number of rows in one table, and its limit. Of a table in which each owner has a
+// share, Shared says more.
 type Fill struct {
 	Table      string
 	Rows, Most int
+	Shared     *SharedFill
 }
 
 // BoundedTables names the tables of Fills, in its order.
@@ -139,6 +142,10 @@ func (v *View) Fills() (fills []Fill) {
 			fill.Rows, fill.Most = said.filled(&v.tables, limits)
 		}
 		fills = append(fills, fill)
+	}
+	for table := wire.SharedTable(1); table <= wire.SharedTables; table++ {
+		shared := &v.shared[table]
+		fills = append(fills, Fill{Table: table.String(), Rows: int(shared.All.Rows), Most: int(shared.Most.Rows), Shared: shared})
 	}
 	return fills
 }

@@ -391,11 +391,21 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 	}
 	if found {
 		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
+		hit.Screener = screenerOf(r.cluster.Settings(), x.KeyID())
 		if *hits = append(*hits, hit); len(*hits) == wire.RetroHitsMost {
 			return errEnough
 		}
 	}
 	return nil
+}
+
+// screenerOf returns the row of the API key with an id, or wire.ScreenerUnknown.
+func screenerOf(s *fsm.Settings, id string) uint32 {
+	at := slices.IndexFunc(s.Keys, func(key *wire.APIKey) bool { return key.ID == id })
+	if at < 0 {
+		return wire.ScreenerUnknown
+	}
+	return uint32(at + 1)
 }
 
 // nobody is a request without a counterparty.

@@ -193,5 +193,7 @@ type RetroHit struct {
 	Wallet  bool           `cbor:"8,keyasint,omitempty"` // It matches by a wallet.
 	Listed  bool           `cbor:"9,keyasint,omitempty"` // It matches by a wallet, a tax number or a name above the blocking threshold; otherwise the name is only similar.
 
+	Screener uint32 `cbor:"11,keyasint,omitempty"` // Only for a record: the row of the API key that made the call.
+
 	Tax bool `cbor:"10,keyasint,omitempty"` // Only for an agent: it matches by its operator's tax number, so the registry keeps that.
 }

@@ -68,7 +68,7 @@ var CodeTable = []codeText{
 	{"job_running", 409, "A backtest or a shadow runs on this node already, or a retro-screening on the leader: one of each at a time."},
 	{"matcher_not_ready", 409, "Not every voter answers, carries that version of the matcher and has compiled the active list for it. The message names one."},
 	{"format_not_ready", 409, "A member does not answer, or runs a release that does not know that format. The message names one."},
-	{"limit_reached", 409, "A table or an answer is full: children of one parent, agents of one fleet, held and unresolved payments of one owner, what was written about one record."},
+	{"limit_reached", 409, "A table or an answer is full: children of one parent, agents of one fleet, what was written about one record."},
 	{"version_mismatch", 412, "If-Match does not name the current version."},
 	{"payload_too_large", 413, "The body is larger than the limit of this path."},
 	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},
@@ -86,6 +86,7 @@ var CodeTable = []codeText{
 	{"idempotency_conflict", 422, "This Idempotency-Key was used for another body."},
 	{"list_rejected", 422, "The list is empty, unreadable, older than the active one, or shrank too much."},
 	{"rate_limited", 429, "Too many calls with this key. See Retry-After."},
+	{"share_used", 429, "The owner of these rows (the institution, an operator or a caller) has used its share of a table, and what is lent beyond the shares is in use. `table` names the table. Nothing was changed. Other owners are not affected."},
 	{"headers_too_large", 431, "The request's headers are larger than 16 KiB."},
 	{"internal_error", 500, "A fault of ours. Give support the requestId."},
 	{"time_not_supported", 501, "Status lists are kept of the running minute alone: the parameter time is not served."},
@@ -244,7 +245,7 @@ func RefusalOf(r wire.Result) error {
 		return NotFound("the agent is not in this fleet")
 	case wire.RefusedParent:
 		return Conflict("parent_not_active", "the parent is not effectively ACTIVE", StatusMember(r))
-	case wire.RefusedFull, wire.RefusedKeyTable:
+	case wire.RefusedFull:
 		return Unavailable("overloaded", "a table of the cluster is full")
 	case wire.RefusedClaimed:
 		return Conflict("claimed_by_other", "another reviewer holds the claim", nil)
@@ -287,8 +288,8 @@ func RefusalOf(r wire.Result) error {
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
 	case wire.RefusedSettler:
 		return NewError(http.StatusForbidden, "settler_required", "only a settler gives back what counts of this payment: a key with the role settler, and none with which the owner of the screening call can screen too")
-	case wire.RefusedShare:
-		return Conflict("limit_reached", "as many payments of this owner are held or unresolved as one owner may have: settle or release some", nil)
+	case wire.RefusedShare, wire.RefusedKeyTable:
+		return shareUsed(wire.SharedTable(r.Value))
 	case wire.RefusedLapsed:
 		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
 	case wire.RefusedNotOpen:
@@ -305,6 +306,37 @@ var whyNotSecond = map[wire.Refusal]string{
 	wire.RefusedNoPerson:   "two persons have to do this, and the admin token names none: use an API key that names its person",
 	wire.RefusedUnnamed:    "one of the two keys names a person and the other does not, so it may be a second key of the same person: use a key that names its person",
 }
+
+// madeRoomBy says for each shared table what makes room in it.
+var madeRoomBy = [wire.SharedTables + 1]string{
+	wire.TableAgents:      "agents, or the bytes of their whitelists, hours and texts: shorten these, or retire agents that are revoked for long",
+	wire.TableFleets:      "fleets, or the bytes of their whitelists and hours: shorten these, or retire fleets without agents",
+	wire.TableUsers:       "users: each is erased 31 days after its last issuance",
+	wire.TableStatuses:    "credential versions that have not ended: each re-issue is one, and ends with its validity",
+	wire.TableHolds:       "payments that are held or unresolved: settle or release some",
+	wire.TableOutcomes:    "payments that are held, or ended within 90 days: a payment without a hold counts as it is",
+	wire.TableReferences:  "payment references of the last 24 hours",
+	wire.TableIdempotency: "Idempotency-Keys of the last 24 hours",
+	wire.TableReviews:     "open reviews: an officer decides some first",
+	wire.TableAlerts:      "open alerts: an officer acknowledges some first",
+	wire.TableSanctions:   "open alerts about the sanctions list: an officer acknowledges some first",
+}
+
+// shareUsed is the answer to a call whose owner has used its share of a table.
+func shareUsed(table wire.SharedTable) error {
+	if table > wire.SharedTables {
+		table = 0
+	}
+	e := &Error{
+		Status: http.StatusTooManyRequests, Code: "share_used", Retry: shareRetry,
+		Message: "this owner has used its share of " + madeRoomBy[table],
+	}
+	e.Extra.Text("table", table.String())
+	return e
+}
+
+// shareRetry is after how many seconds a call may be tried again whose owner has used its share.
+const shareRetry = 60
 
 func StatusMember(r wire.Result) strictjson.Members {
 	var m strictjson.Members

@@ -2,6 +2,8 @@ package border
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"runtime"
 	"strconv"
 
@@ -57,6 +59,7 @@ func ShowCertificate(listener string, left func() float64) {
 // RegisterGauges registers the gauges of the border and of the state.
 func (b *Border) RegisterGauges(set *metrics.Set) {
 	set.RegisterMetricsWriter(b.WriteKeyRates)
+	set.RegisterMetricsWriter(b.writeShares)
 	set.NewGauge(`railguard_build_info{version="`+b.deps.Version+`",go="`+runtime.Version()+`"}`, func() float64 { return 1 })
 	for i, table := range fsm.BoundedTables {
 		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(b.tableFill(i).Most) })
@@ -65,6 +68,33 @@ func (b *Border) RegisterGauges(set *metrics.Set) {
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(b.InFlight.Load()) })
 	set.NewGauge("railguard_judging_waiting", func() float64 { return float64(b.judges.Waiting()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(b.judges.TokensHeld()) })
+}
+
+// writeShares writes of each table in which owners have shares what all have together, what one
+// has for itself whatever the others do, and the most that one has.
+func (b *Border) writeShares(w io.Writer) {
+	view, err := b.deps.Records.View(context.Background(), 0)
+	if err != nil {
+		return
+	}
+	for _, family := range [...]struct {
+		name  string
+		value func(*fsm.SharedFill) int64
+	}{
+		{"railguard_state_bytes", func(s *fsm.SharedFill) int64 { return s.All.Bytes }},
+		{"railguard_state_bytes_max", func(s *fsm.SharedFill) int64 { return s.Most.Bytes }},
+		{"railguard_state_share_rows", func(s *fsm.SharedFill) int64 { return s.Own.Rows }},
+		{"railguard_state_share_bytes", func(s *fsm.SharedFill) int64 { return s.Own.Bytes }},
+		{"railguard_state_greatest_rows", func(s *fsm.SharedFill) int64 { return s.Greatest.Rows }},
+		{"railguard_state_greatest_bytes", func(s *fsm.SharedFill) int64 { return s.Greatest.Bytes }},
+	} {
+		fmt.Fprintf(w, "# HELP %s\n# TYPE %s gauge\n", family.name, family.name)
+		for _, fill := range view.Fills() {
+			if fill.Shared != nil {
+				fmt.Fprintf(w, "%s{table=%q} %d\n", family.name, fill.Table, family.value(fill.Shared))
+			}
+		}
+	}
 }
 
 // tableFill returns how full a table of the state is; -1 of -1: not known.

@@ -13,6 +13,7 @@ type Error struct {
 	RequiredRole     string        `json:"requiredRole,omitempty"`
 	DidYouMean       string        `json:"didYouMean,omitempty"`
 	CredentialStatus string        `json:"credentialStatus,omitempty"`
+	Table            string        `json:"table,omitempty"`
 	CurrentVersion   int64         `json:"currentVersion,omitempty"`
 	AgentID          string        `json:"agentId,omitempty"`
 	FleetID          string        `json:"fleetId,omitempty"`
@@ -299,7 +300,7 @@ type (
 // scalars are the schemas of these types.
 var scalars = map[string]string{
 	"Time":             `{"type": "string", "format": "date-time", "description": "Log time, RFC 3339 in UTC with milliseconds.", "examples": ["2026-03-22T03:33:28.589Z"]}`,
-	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous"]}`,
+	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous"]}`,
 	"Verdict":          `{"type": "string", "enum": ["PROCEED", "REVIEW", "BLOCK", "UNKNOWN"]}`,
 	"RuleCode":         `{"type": "string", "pattern": "^R[0-9]+_[A-Z_]+$", "examples": ["R10_SINGLE_TX_LIMIT"]}`,
 	"Status":           `{"type": "string", "enum": ["ACTIVE", "SUSPENDED", "REVOKED", "EXPIRED"]}`,

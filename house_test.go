@@ -107,7 +107,7 @@ var importLaw = map[string][]string{
 	"bench/redteam":             {},
 	"bench/spec":                {},
 	"cluster/testcluster":       {}, // The product's tests use it too.
-	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
+	"bench/sim":                 {"bench/spec", "cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
 	"httpapi/description": {"engine"},
 }

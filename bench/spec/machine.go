@@ -47,6 +47,7 @@ const (
 	NoVerdict Verdict = iota
 	Proceed
 	Block
+	Undecided // Only in a trace: REVIEW or UNKNOWN.
 )
 
 // Record is what an entry of the log asks for.

@@ -99,8 +99,7 @@ func (f *follower) step(at int, seen *Seen) {
 			m.book(at, record)
 		}
 	case Approve:
-		m.book(at, record)
-		delete(m.payments, at) // What is settled or released names the leaf of the screening call, not this one.
+		m.count(seen.Purses, m.now/m.Day, seen.Amount)
 	case Settle, Release, Expire, Unresolve:
 		f.end(at, seen)
 	}
@@ -123,7 +122,7 @@ func (f *follower) end(at int, seen *Seen) {
 		f.add("leaf %d: the payment of leaf %d ends a second time", at, seen.Payment)
 	case late != seen.Late:
 		f.add("leaf %d: late is %v, and the payment of leaf %d had ended: %v", at, seen.Late, seen.Payment, late)
-	case due && !p.over && p.ended == Tick && (seen.Kind == Settle || seen.Kind == Release):
+	case due && m.now > p.until && !p.over && p.ended == Tick && (seen.Kind == Settle || seen.Kind == Release):
 		f.add("leaf %d: the hold of leaf %d was over, and no leaf says so before", at, seen.Payment)
 	case seen.Kind == Unresolve:
 		p.over = true

@@ -177,3 +177,56 @@ func (s *State) termOf(node uint8) uint8 {
 	}
 	return 0
 }
+
+// forget drops what no move depends on any more: where a call was that waits no longer, and what
+// a node has applied that no call waits for. Such a node may as well have been started again.
+func (s *State) forget() {
+	var awaited [nodesMax]bool
+	for c := range s.Callers {
+		caller := &s.Callers[c]
+		if caller.Phase == Queued || caller.Phase == Sent {
+			awaited[caller.Node-1] = true
+			continue
+		}
+		caller.Node, caller.Attempt, caller.Term = 0, 0, 0
+	}
+	for n := range s.Applied {
+		if !awaited[n] {
+			s.Applied[n] = 0
+		}
+	}
+}
+
+// renamed returns the state with its nodes named in the order in which they appear: nothing depends
+// on which node is which.
+func (s *State) renamed(nodes int) State {
+	var name [nodesMax + 1]uint8
+	named := uint8(0)
+	call := func(node *uint8) {
+		if *node == 0 {
+			return
+		}
+		if name[*node] == 0 {
+			named++
+			name[*node] = named
+		}
+		*node = name[*node]
+	}
+	alike := *s
+	for term := range alike.Leaders {
+		call(&alike.Leaders[term])
+	}
+	for c := range alike.Callers {
+		call(&alike.Callers[c].Node)
+	}
+	for at := range alike.Messages {
+		call(&alike.Messages[at].Node)
+	}
+	alike.Applied = [nodesMax]uint8{} // A node that does not appear has applied nothing that matters.
+	for n := range nodes {
+		if name[n+1] != 0 {
+			alike.Applied[name[n+1]-1] = s.Applied[n]
+		}
+	}
+	return alike
+}

@@ -1,5 +1,7 @@
 package spec
 
+import "slices"
+
 // moves are the moves of one state. Each may be made or not, in any order: a message that never
 // arrives is one whose move is never made.
 type moves struct {
@@ -291,7 +293,10 @@ func (m *moves) reply(c int) {
 
 // apply: a node applies the next entry. Then it knows what became of all attempts of older terms.
 func (m *moves) apply(node uint8) {
-	if m.from.Applied[node-1] >= m.from.Committed {
+	awaited := slices.ContainsFunc(m.from.Callers[:], func(c Caller) bool {
+		return c.Node == node && (c.Phase == Queued || c.Phase == Sent)
+	})
+	if !awaited || m.from.Applied[node-1] >= m.from.Committed {
 		return
 	}
 	next := m.from

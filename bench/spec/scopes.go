@@ -28,18 +28,22 @@ var Small = []*Scope{
 	},
 }
 
-// Large are scopes that take minutes and some gigabytes.
+// Large are scopes that take a minute and two gigabytes.
 var Large = []*Scope{
 	{
-		Name: "a call with a key, three nodes and terms", Nodes: 3, Limit: 1, Day: 8, Terms: 3, Proposals: 2, Attempts: 2, Log: 5, Time: 0,
+		Name: "a call with a key, three nodes and terms", Nodes: 3, Limit: 1, Day: 8, Terms: 3, Proposals: 2, Attempts: 2, Log: 6, Time: 0,
 		Calls: []Call{{Kind: Pay, Amount: 1, Key: true}},
 	},
 	{
-		Name: "two calls, one with a key, one limit", Nodes: 2, Limit: 1, Day: 8, Terms: 2, Proposals: 2, Attempts: 1, Log: 5, Time: 0,
+		Name: "two calls, one with a key, one limit", Nodes: 3, Limit: 1, Day: 8, Terms: 2, Proposals: 2, Attempts: 1, Log: 5, Time: 0,
 		Calls: []Call{{Kind: Pay, Amount: 1, Key: true}, {Kind: Pay, Amount: 1}},
 	},
 	{
-		Name: "a hold, settled or released with keys, two terms and time", Nodes: 2, Limit: 1, Day: 2, Terms: 2, Proposals: 1, Attempts: 1, Log: 7, Time: 3, Leap: 1,
+		Name: "three calls, one limit", Nodes: 2, Limit: 2, Day: 8, Terms: 2, Proposals: 1, Attempts: 1, Log: 5, Time: 0,
+		Calls: []Call{{Kind: Pay, Amount: 1}, {Kind: Pay, Amount: 1}, {Kind: Pay, Amount: 1}},
+	},
+	{
+		Name: "a hold, settled for more or released, two terms and time", Nodes: 2, Limit: 1, Day: 2, Terms: 2, Proposals: 1, Attempts: 1, Log: 6, Time: 3, Leap: 1,
 		Calls: []Call{{Kind: Pay, Amount: 1, Hold: 2}, {Kind: Settle, Amount: 2, Key: true, Of: 0}, {Kind: Release, Of: 0}},
 	},
 }

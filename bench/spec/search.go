@@ -36,7 +36,7 @@ func (f *Found) String() string {
 type search struct {
 	scope *Scope
 	off   Rule
-	seen  map[State]int32
+	seen  map[State]struct{}
 	steps []step
 	logs  map[logKey]*reading
 }
@@ -54,7 +54,7 @@ type logKey [logMax]Entry
 // Search walks through all states of a scope, but through no more than so many, without one rule.
 // It ends at the first state that breaks a promise.
 func Search(scope *Scope, off Rule, most int) *Found {
-	s := &search{scope: scope, off: off, seen: map[State]int32{}, logs: map[logKey]*reading{}}
+	s := &search{scope: scope, off: off, seen: map[State]struct{}{}, logs: map[logKey]*reading{}}
 	found := &Found{Scope: scope.Name, Off: off, Reached: map[string]bool{}}
 	s.enter(State{}, -1, Move{})
 	for at := 0; at < len(s.steps) && len(s.steps) <= most; at++ {
@@ -77,12 +77,14 @@ func Search(scope *Scope, off Rule, most int) *Found {
 	return found
 }
 
-// enter adds a state. It returns false if it is known.
+// enter adds a state. It returns false if it is known, under these or other names of the nodes.
 func (s *search) enter(state State, from int32, move Move) bool {
-	if _, known := s.seen[state]; known {
+	state.forget()
+	alike := state.renamed(s.scope.Nodes)
+	if _, known := s.seen[alike]; known {
 		return false
 	}
-	s.seen[state] = int32(len(s.steps))
+	s.seen[alike] = struct{}{}
 	s.steps = append(s.steps, step{state, from, move})
 	return true
 }

@@ -8,7 +8,7 @@ import (
 	"railguard/bench/spec"
 )
 
-// statesMost bounds a search of the model: so many states take about two gigabytes.
+// statesMost bounds a search of the model: so many states take about four gigabytes.
 const statesMost = 5_000_000
 
 // runSpec walks through all states of the model's scopes (in the brief form: of the small ones),

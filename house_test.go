@@ -101,12 +101,13 @@ var importLaw = map[string][]string{
 	"bench/cmd/railguard-bench": {"bench/conformance", "bench/load", "bench/names", "ofac/sample"},
 	"bench/conformance":         {"audit/examine", "ofac/listtest"},
 	"bench/foldgen":             {},
-	"bench/load":                {"cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
+	"bench/load":                {"bench/spec", "cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
 	"bench/redteam":             {},
+	"bench/spec":                {},
 	"cluster/testcluster":       {}, // The product's tests use it too.
-	"bench/sim":                 {"cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
+	"bench/sim":                 {"bench/spec", "cluster", "cluster/datadir", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
 	"httpapi/description": {"engine"},
 }

@@ -7,7 +7,7 @@
 // (schedule_test.go) draw thousands of faults. guard_test.go tests the guards that need whole
 // nodes. controls_test.go breaks what the promises depend on, and the checkers must report it.
 //
-// May import: cluster, audit, audit/audittest, engine, fsm, fsm/wire, ofac, raft's types,
+// May import: bench/spec, cluster, audit, audit/audittest, engine, fsm, fsm/wire, ofac, raft's types,
 // testify. Never: production code imports it.
 //
 // Faults are chosen by a seed. Raft's timers and random numbers, and the order in which

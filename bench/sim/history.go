@@ -29,6 +29,7 @@ type Op struct {
 	Err     error  // nil: the call was acknowledged. wire.ErrUnknown: it may have happened. Any other error: it certainly did not happen.
 	Leaf    uint64 // Index of the leaf of an acknowledged call.
 	Index   uint64
+	Term    uint64
 	Data    []byte // The leaf's bytes; nil if a retry got the answer of the first try.
 	Verdict string
 	Reviews uint64      // For a disposition: the leaf of the review.
@@ -99,7 +100,7 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 	case err != nil:
 		return err
 	case result.Code == wire.Applied, result.Code == wire.Replayed:
-		op.Leaf, op.Index, op.Data, op.At = result.Leaf, result.Index, result.Data, result.Time
+		op.Leaf, op.Index, op.Term, op.Data, op.At = result.Leaf, result.Index, result.Term, result.Data, result.Time
 		op.Verdict = member(result.Data, "verdict")
 		return nil
 	}

@@ -30,7 +30,8 @@ func (h *History) Check(t testing.TB, w *World) {
 	h.CheckAll(t, w, Limits{})
 }
 
-// CheckAll is Check and also checks the limits of agents and fleets.
+// CheckAll is Check and also checks the limits of agents and fleets, and that the model of
+// bench/spec allows every step.
 func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	found := w.requireEqual()
 	first := w.leavesOf(w.hosts[0])
@@ -41,6 +42,7 @@ func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	found = append(found, h.checkOrder()...)
 	found = append(found, h.checkRevoked(first, limits)...)
 	found = append(found, checkLeaves(first, limits)...)
+	found = append(found, h.traceOf(first, limits).Check()...)
 	require.Empty(t, found)
 }
 

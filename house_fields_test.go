@@ -26,7 +26,7 @@ var fieldHands = map[string]struct {
 	"edge.Terms.Settings":          {80, "an immutable value"},
 	"fsm.core.now":                 {105, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {100, "immutable; of the format"},
-	"fsm.core.settings":            {80, "an immutable value, replaced by one function"},
+	"fsm.core.settings":            {81, "an immutable value, replaced by one function"},
 	"fsm.Settings.Genesis":         {60, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {55, "a member of a plain value"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},

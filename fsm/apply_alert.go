@@ -170,7 +170,7 @@ func (m *desk) ownerOfSubject(subject uint64) Owner {
 	switch target, at := wire.SplitSubject(subject); target {
 	case wire.TargetAgent:
 		_, profile := m.registry.agentAt(engine.AgentSlot(at))
-		return Owner(profile.Operator)
+		return agentOwner(profile)
 	case wire.TargetUser:
 		if _, profile := m.registry.userAt(engine.UserSlot(at)); profile != nil {
 			return Owner(profile.Operator)

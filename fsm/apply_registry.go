@@ -115,7 +115,7 @@ func (m *registry) enrolAgent(profile *engine.AgentProfile, b *wire.Register, si
 	m.shared.shareProfile(profile)
 	m.profiles.Append(profile)
 	m.attestations.Append(nil)
-	m.take(wire.TableAgents, Owner(profile.Operator), agentPart(profile, nil))
+	m.take(wire.TableAgents, agentOwner(profile), agentPart(profile, nil))
 	m.operators.Edit(uint64(profile.Operator)).Agents++
 	m.noteWallet(profile, 1)
 	m.noteTax(profile.Operator, false, profile.TaxMatched)
@@ -309,8 +309,8 @@ func (m *registry) refuseProfile(old, profile *engine.AgentProfile, operator eng
 func (m *registry) replaceProfile(profile *engine.AgentProfile) {
 	m.shared.shareProfile(profile)
 	old, attested := *m.profiles.At(uint64(profile.Slot)), *m.attestations.At(uint64(profile.Slot))
-	m.giveBack(wire.TableAgents, Owner(old.Operator), agentPart(old, attested))
-	m.take(wire.TableAgents, Owner(profile.Operator), agentPart(profile, attested))
+	m.giveBack(wire.TableAgents, agentOwner(old), agentPart(old, attested))
+	m.take(wire.TableAgents, agentOwner(profile), agentPart(profile, attested))
 	*m.profiles.Edit(uint64(profile.Slot)) = profile
 	m.out.Agents = append(m.out.Agents, profile)
 }
@@ -384,7 +384,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 			}
 		}
 	}
-	if m.refuseShare(wire.TableAgents, Owner(profile.Operator), agentPart(profile, &kept).minus(agentPart(profile, *m.attestations.At(uint64(b.Agent)))), r) {
+	if m.refuseShare(wire.TableAgents, agentOwner(profile), agentPart(profile, &kept).minus(agentPart(profile, *m.attestations.At(uint64(b.Agent)))), r) {
 		return
 	}
 	m.replaceAttestations(b.Agent, &kept)
@@ -403,7 +403,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 
 func (m *registry) replaceAttestations(slot engine.AgentSlot, kept *[]engine.Attestation) {
 	profile, place := *m.profiles.At(uint64(slot)), m.attestations.Edit(uint64(slot))
-	m.giveBack(wire.TableAgents, Owner(profile.Operator), agentPart(profile, *place))
+	m.giveBack(wire.TableAgents, agentOwner(profile), agentPart(profile, *place))
 	*place = kept
-	m.take(wire.TableAgents, Owner(profile.Operator), agentPart(profile, kept))
+	m.take(wire.TableAgents, agentOwner(profile), agentPart(profile, kept))
 }

@@ -37,7 +37,7 @@ func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
 	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
 		return false
 	}
-	m.take(wire.TableAgents, Owner(p.Operator), agentPart(p, *m.attestations.At(at)))
+	m.take(wire.TableAgents, agentOwner(p), agentPart(p, *m.attestations.At(at)))
 	if p.Parent == 0 {
 		return p.Root == p.Slot && p.Depth == 0
 	}

@@ -86,7 +86,11 @@ type owners struct {
 	ofKey []Owner // By the row of the key; ofKey[0] is the node itself.
 	named map[string]Owner
 	keyed map[Owner]bool // Without the institution.
+	list  []Owner        // The same, in the order of their first keys.
 }
+
+// agentOwner returns whose row an agent is.
+func agentOwner(p *engine.AgentProfile) Owner { return Owner(p.Operator) }
 
 // ownerAt returns the owner of a row of the API keys. The institution also has what nobody knows
 // the key of.
@@ -97,9 +101,6 @@ func (m *core) ownerAt(row uint32) Owner {
 	}
 	return m.owners.ofKey[row]
 }
-
-// ownerOfCall returns the owner of the API key that a call came with.
-func (m *core) ownerOfCall(common *wire.Common) Owner { return m.ownerAt(keyRow(common)) }
 
 // learnOwners takes over keys that were added since the last call.
 func (m *core) learnOwners() {
@@ -127,6 +128,7 @@ func (m *core) newOwner(name string) Owner {
 		owner = Owner(slot)
 	}
 	m.owners.named[name], m.owners.keyed[owner] = owner, true
+	m.owners.list = append(m.owners.list, owner)
 	for i := range m.counted {
 		m.counted[i].separate(owner)
 	}
@@ -158,7 +160,7 @@ func (m *core) sharesOf(table wire.SharedTable) *shares {
 func (s *shares) divide(most Part, dividers int64, o *owners) {
 	s.most, s.dividers, s.own = most, dividers, most.over(lentParts*dividers)
 	s.lent = s.pool.above(s.own)
-	for owner := range o.keyed {
+	for _, owner := range o.list {
 		s.lent = s.lent.plus(s.held[owner].above(s.own))
 	}
 }
@@ -247,7 +249,7 @@ func (m *core) greatestShares() {
 	table := wire.SharedTable(uint64(m.now/engine.Second)%uint64(wire.SharedTables)) + 1
 	s := m.sharesOf(table)
 	s.greatest = s.pool
-	for owner := range m.owners.keyed {
+	for _, owner := range m.owners.list {
 		held := s.held[owner]
 		s.greatest = Part{max(s.greatest.Rows, held.Rows), max(s.greatest.Bytes, held.Bytes)}
 	}

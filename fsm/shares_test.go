@@ -12,20 +12,19 @@ import (
 	"railguard/fsm/wire"
 )
 
-// secondBooks counts from the rows alone who has what, by the owners' names. It knows nothing of
-// the counters.
-func secondBooks(m *Machine) (books [wire.SharedTables + 1]map[string]Part) {
+// ownerNames names the owners of rows, by the row of an API key and by what other rows say.
+func ownerNames(m *Machine) (byKey func(row uint32) string, byOwner func(owner Owner) string) {
 	keyed := map[string]bool{}
 	for _, key := range m.settings.Keys {
 		keyed[key.Owner] = true
 	}
-	byKey := func(row uint32) string {
+	byKey = func(row uint32) string {
 		if row == 0 || int(row) > len(m.settings.Keys) {
 			return ""
 		}
 		return m.settings.Keys[row-1].Owner
 	}
-	byOwner := func(owner Owner) string {
+	byOwner = func(owner Owner) string {
 		name := ""
 		switch {
 		case owner >= callers:
@@ -38,6 +37,13 @@ func secondBooks(m *Machine) (books [wire.SharedTables + 1]map[string]Part) {
 		}
 		return name
 	}
+	return byKey, byOwner
+}
+
+// secondBooks counts from the rows alone who has what, by the owners' names. It knows nothing of
+// the counters.
+func secondBooks(m *Machine) (books [wire.SharedTables + 1]map[string]Part) {
+	byKey, byOwner := ownerNames(m)
 	for table := range books {
 		books[table] = map[string]Part{}
 	}
@@ -94,14 +100,6 @@ func secondBooks(m *Machine) (books [wire.SharedTables + 1]map[string]Part) {
 }
 
 // ownersIn is how many owners there are, the institution among them.
-func ownersIn(m *Machine) int {
-	names := map[string]bool{"": true}
-	for _, key := range m.settings.Keys {
-		names[key.Owner] = true
-	}
-	return len(names)
-}
-
 // requireSameShares holds the counters to the second books.
 func requireSameShares(t testing.TB, m *Machine) {
 	t.Helper()
@@ -401,7 +399,7 @@ func TestAlertsAboutTheListHaveRoom(t *testing.T) {
 			Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(wire.TargetAgent, uint64(subject)),
 		}).Code)
 	}
-	w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(wire.TargetAgent, uint64(w.m.registry.agents.Next()-1))})
+	w.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(wire.TargetAgent, w.m.registry.agents.Next()-1)})
 	require.Equal(t, 1, w.out.AlertsUnlisted, "a hit beyond the share is a leaf alone")
 	size := w.m.size
 	fails := listed(slot)

@@ -85,6 +85,23 @@ var errRevokedBefore = errors.New("the key was revoked before")
 // revokedLeaves is how many leaves of one log time are looked at for that of a revocation.
 const revokedLeaves = 2 * engine.EntryRecordsMax
 
+// findRevocation returns the leaf by which a key was revoked, or nil if it was erased after its 90
+// days or is not here.
+func findRevocation(c *border.Request, key *wire.APIKey) *edge.Leaf {
+	first := c.Records().Audit().FindTime(int64(key.RevokedAt))
+	for leaf := first; leaf < min(first+revokedLeaves, c.Records().Audit().Size()); leaf++ {
+		data, err := c.Records().Leaf(c.Context(), leaf)
+		if err != nil {
+			return nil
+		}
+		l, err := c.Judge.OpenLeaf(leaf, data)
+		if err == nil && l.Kind() == "key.revoked" && l.Text("keyId") == key.ID {
+			return &l
+		}
+	}
+	return nil
+}
+
 // answerRevoked repeats the answer to the call that revoked the key: whoever does not know what
 // became of that call asks again. index is one at which the key was revoked.
 func answerRevoked(c *border.Request, index uint64) (border.Answer, error) {
@@ -97,16 +114,8 @@ func answerRevoked(c *border.Request, index uint64) (border.Answer, error) {
 	if at < 0 {
 		return border.Answer{}, border.NotFound("no such key")
 	}
-	first := c.Records().Audit().FindTime(int64(all[at].RevokedAt))
-	for leaf := first; leaf < min(first+revokedLeaves, c.Records().Audit().Size()); leaf++ {
-		data, err := c.Records().Leaf(c.Context(), leaf)
-		if err != nil {
-			break // Erased after its 90 days, or not here.
-		}
-		l, err := c.Judge.OpenLeaf(leaf, data)
-		if err == nil && l.Kind() == "key.revoked" && l.Text("keyId") == id {
-			return showKey(c, "", &l, http.StatusOK)
-		}
+	if l := findRevocation(c, all[at]); l != nil {
+		return showKey(c, "", l, http.StatusOK)
 	}
 	var m strictjson.Members
 	m.Text("keyId", id)

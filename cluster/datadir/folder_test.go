@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,11 +149,14 @@ func TestIdentityWhileTheDiskHangs(t *testing.T) {
 	f, err := Open(disk, t.TempDir(), "n1")
 	require.NoError(t, err)
 	defer f.Close()
+	release := sync.OnceFunc(func() { close(disk.release) })
+	defer release()
 	close(disk.hangs)
 	began, written := make(chan struct{}), make(chan error, 1)
 	f.Watched = func(string) func() { close(began); return func() {} }
 	go func() { written <- f.BelongTo("c1") }()
 	<-began
+	time.Sleep(50 * time.Millisecond)
 	asked := make(chan Identity, 1)
 	go func() { asked <- f.Identity() }()
 	select {
@@ -161,7 +165,7 @@ func TestIdentityWhileTheDiskHangs(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		require.Fail(t, "it waits for the disk")
 	}
-	close(disk.release)
+	release()
 	require.NoError(t, <-written)
 	require.Equal(t, "c1", f.Identity().ClusterID)
 }

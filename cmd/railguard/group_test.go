@@ -147,6 +147,9 @@ func (g *group) form(matchers ofac.Matchers) {
 	}
 	all.Wait()
 	require.Eventually(g.t, func() bool { return g.leader() != nil && g.nodes["n1"].node.Settings().Genesis != nil }, 30*time.Second, 10*time.Millisecond)
+	for _, n := range g.nodes { // A node that has just started answers nothing.
+		require.Eventually(g.t, func() bool { return n.node.Currentness() == report.Current }, 30*time.Second, 10*time.Millisecond)
+	}
 }
 
 func (g *group) leader() *groupNode {

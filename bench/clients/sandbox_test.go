@@ -42,7 +42,7 @@ func sandboxRows(t *testing.T) (rows []sandboxRow) {
 	for _, found := range sandboxLine.FindAllStringSubmatch(string(page), -1) {
 		rows = append(rows, sandboxRow{found[1], found[2], found[3], found[4], "0x" + strings.Repeat("5", 36) + found[5]})
 	}
-	require.Len(t, rows, len(engine.Rules)+7, "each rule and 7 outages")
+	require.Len(t, rows, len(engine.Rules)+8, "each rule and 8 outages")
 	return rows
 }
 

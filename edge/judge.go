@@ -165,8 +165,11 @@ func (j *Judge) Reset() {
 }
 
 // Confirm waits until this node has applied everything that the leader had committed.
-func (j *Judge) Confirm() error {
-	if _, err := j.shared.deps.Records.ReadIndex(j.ctx); err != nil {
+func (j *Judge) Confirm() error { return j.ConfirmWithin(j.ctx) }
+
+// ConfirmWithin is Confirm with the time that another context leaves.
+func (j *Judge) ConfirmWithin(ctx context.Context) error {
+	if _, err := j.shared.deps.Records.ReadIndex(ctx); err != nil {
 		return &ReadError{err}
 	}
 	j.Renew()

@@ -216,3 +216,15 @@ func TestConfirmingKeepsTheDeadline(t *testing.T) {
 	require.Equal(t, "no_leader", textOf(answer(t, w, 503), "code"))
 	require.Less(t, time.Since(began), time.Duration(engine.WriteDeadline)/2)
 }
+
+// A read that takes longer than its deadline is confirmed at its end all the same: the leader is
+// asked within a time of its own.
+func TestASlowReadIsConfirmed(t *testing.T) {
+	f := newFollower(t)
+	_, token := f.register("")
+	payment := textOf(answer(t, f.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200), "txnId")
+	f.slow = 400 * time.Millisecond
+	asked := f.asked
+	answer(t, f.do("admin", "GET", "/v1/audit/"+payment, "", "X-Railguard-Timeout-Ms", "300"), 200)
+	require.Equal(t, asked+2, f.asked, "at its beginning and at its end")
+}

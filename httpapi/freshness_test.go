@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,7 +24,8 @@ type follower struct {
 	index    uint64
 	settings *fsm.Settings
 	agents   map[engine.AgentSlot]*engine.AgentProfile
-	asked    int  // Questions to the leader.
+	asked    int // Questions to the leader.
+	slow     time.Duration
 	blind    int  // So many of them tell nothing new.
 	hangs    bool // The leader does not answer.
 }
@@ -81,6 +83,9 @@ func (f *follower) ReadIndex(ctx context.Context) (uint64, error) {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
 	if f.blind > 0 {
 		f.blind--
 		return f.index, nil
@@ -89,6 +94,12 @@ func (f *follower) ReadIndex(ctx context.Context) (uint64, error) {
 		f.catchUp()
 	}
 	return f.testNode.ReadIndex(ctx)
+}
+
+// Leaf is that of a node whose disk is slow.
+func (f *follower) Leaf(ctx context.Context, index uint64) ([]byte, error) {
+	time.Sleep(f.slow)
+	return f.testNode.Leaf(ctx, index)
 }
 
 func (f *follower) WaitApplied(_ context.Context, index uint64) error {

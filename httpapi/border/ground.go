@@ -1,6 +1,7 @@
 package border
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -128,7 +129,9 @@ func (c *Request) confirmAnswer() error {
 	case c.Key == nil, !state && c.route.ground != GroundLog:
 		return nil
 	case state && time.Since(c.confirmed) > longCall, !state && !c.logged && !c.Happened:
-		if err := c.Judge.Confirm(); err != nil && state && c.r.Method == http.MethodPost {
+		ctx, cancel := context.WithTimeout(c.r.Context(), c.border.Deadline) // A call that took long has no time of its own left.
+		defer cancel()
+		if err := c.Judge.ConfirmWithin(ctx); err != nil && state && c.r.Method == http.MethodPost {
 			return afterTheFact() // What it began, it began with a good key.
 		} else if err != nil {
 			return unconfirmed(err)

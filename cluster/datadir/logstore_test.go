@@ -138,9 +138,9 @@ func TestSlowDiskOnlyDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := newMemoryLog()
 		store, gave := guardOver(t, memory, time.Second)
-		var told []string
-		store.stalls.Noticed = func(what string) { told = append(told, "hangs: "+what) }
-		store.stalls.Mended = func(what string, lasted time.Duration) { told = append(told, lasted.String()) }
+		told := make(fatalities, 8)
+		store.stalls.Noticed = func(what string) { told.fatal("hangs: " + what) }
+		store.stalls.Mended = func(_ string, lasted time.Duration) { told.fatal(lasted.String()) }
 		release := make(chan struct{})
 		memory.stall.Store(&release)
 		time.AfterFunc(3*time.Second, func() { close(release) })
@@ -148,7 +148,7 @@ func TestSlowDiskOnlyDelays(t *testing.T) {
 		synctest.Wait()
 		require.False(t, store.stalls.Standing())
 		require.Empty(t, gave.all())
-		require.Equal(t, []string{"hangs: append to the log", "3s"}, told)
+		require.Equal(t, []string{"hangs: append to the log", "3s"}, told.all())
 		memory.stall.Store(nil)
 		require.NoError(t, store.StoreLog(&raft.Log{Index: 2}), "and it goes on")
 	})

@@ -109,6 +109,7 @@ type ProfileUse struct {
 
 // FleetRow is the live state of one fleet.
 type FleetRow struct {
+	Kept   bool // It was not retired.
 	Agents uint32
 	Spend  Spend
 }

@@ -118,7 +118,7 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	case 0:
 		return hit.Leaf < m.size
 	case wire.TargetAgent:
-		return m.registry.agents.Has(uint64(hit.Slot))
+		return m.registry.hasAgent(engine.AgentSlot(hit.Slot))
 	case wire.TargetUser:
 		return true // retroHit skips a user that was erased meanwhile.
 	case wire.TargetOperator:

@@ -94,7 +94,7 @@ func (m *desk) approvalEnd(b *wire.Disposition) engine.Time {
 // total is above its limit now; notHeld, that there was no room for a hold, so that the
 // payment counts as spent.
 func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool) {
-	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
+	if m.hasEnded(b.Leaf) || !m.registry.hasAgent(b.Agent) {
 		return false, false
 	}
 	by := payer{b.Agent, b.Fleet, b.Operator}

@@ -27,13 +27,13 @@ func (r *holdRow) payer() payer { return payer{r.Agent, r.Fleet, r.Operator} }
 func (m *registry) changeBooks(by payer, change func(*engine.Spend)) {
 	slot := by.agent
 	for range engine.DepthMax + 1 {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.hasAgent(slot) {
 			break
 		}
 		change(&m.agents.Edit(uint64(slot)).Spend)
 		slot = (*m.profiles.At(uint64(slot))).Parent
 	}
-	if m.fleets.Has(uint64(by.fleet)) {
+	if m.hasFleet(by.fleet) {
 		change(&m.fleets.Edit(uint64(by.fleet)).Spend)
 	}
 	if m.operators.Has(uint64(by.operator)) {
@@ -48,7 +48,7 @@ func (m *registry) overLimit(by payer, amount engine.USD) bool {
 	}
 	slot := by.agent
 	for range engine.DepthMax + 1 {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.hasAgent(slot) {
 			break
 		}
 		profile := *m.profiles.At(uint64(slot))
@@ -57,7 +57,7 @@ func (m *registry) overLimit(by payer, amount engine.USD) bool {
 		}
 		slot = profile.Parent
 	}
-	if fleet := uint64(by.fleet); m.fleets.Has(fleet) && over(&m.fleets.At(fleet).Spend, (*m.fleetProfiles.At(fleet)).DailyLimit) {
+	if fleet := uint64(by.fleet); m.hasFleet(by.fleet) && over(&m.fleets.At(fleet).Spend, (*m.fleetProfiles.At(fleet)).DailyLimit) {
 		return true
 	}
 	operator := uint64(by.operator)

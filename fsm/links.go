@@ -18,7 +18,7 @@ func (m *desk) linkRecord(record uint64, agent engine.AgentSlot) leaf.RecordLink
 	if at, found := m.reviewRowOf(record); found {
 		m.reviews.Edit(at).Newest = m.size
 	}
-	if m.registry.agents.Has(uint64(agent)) {
+	if m.registry.hasAgent(agent) {
 		link.AgentID, link.Link = m.ids.AgentID(uint32(agent)), m.registry.linkAgent(agent)
 	}
 	return link

@@ -262,6 +262,8 @@ func (h *tenants) step() {
 		h.acknowledgeSome()
 	case n == 35:
 		h.world.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(wire.TargetAgent, uint64(slot))})
+	case n == 38:
+		h.retire(slot, c)
 	case n == 36 && h.random.IntN(12) == 0:
 		h.now += engine.Time(h.random.IntN(40)) * engine.DayLength
 	case n == 37 && h.random.IntN(4) == 0:
@@ -269,6 +271,18 @@ func (h *tenants) step() {
 		h.world.narrow(h.narrow)
 	default:
 		h.tick()
+	}
+}
+
+// retire revokes an agent, or retires one, or a fleet, if that may be.
+func (h *tenants) retire(slot engine.AgentSlot, c wire.Common) {
+	switch fleets := h.m.registry.fleets.Len(); h.random.IntN(3) {
+	case 0:
+		h.world.do(wire.KindStatus, &wire.Status{Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Revoked})
+	case 1:
+		h.do(wire.KindRetire, &wire.Retire{Common: c, Agent: slot}, nil)
+	default:
+		h.do(wire.KindRetire, &wire.Retire{Common: c, Fleet: engine.FleetSlot(1 + h.random.IntN(max(fleets, 1)))}, nil)
 	}
 }
 
@@ -295,7 +309,7 @@ func (h *tenants) pay(slot engine.AgentSlot, c wire.Common, whose map[wire.Share
 	if h.random.IntN(2) == 0 {
 		s.Reference = engine.ReferenceKey{1, byte(h.random.IntN(256)), byte(h.random.IntN(4))}
 	}
-	if r := h.do(wire.KindScreen, s, whose); r.Code == wire.Applied && h.m.registry.agents.Has(uint64(slot)) {
+	if r := h.do(wire.KindScreen, s, whose); r.Code == wire.Applied && h.m.registry.hasAgent(slot) {
 		h.paid = append(h.paid, paidBy(h.t, s, &r, h.payerOf(slot)))
 	}
 }

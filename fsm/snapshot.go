@@ -94,6 +94,10 @@ type snapshotMeta struct {
 	SARsTold       uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
 	Statuses       statusMeta    `cbor:"18,keyasint"`
 	Lived          engine.Time   `cbor:"19,keyasint"`
+	AgentFirst     uint64        `cbor:"22,keyasint"`
+	AgentNext      uint64        `cbor:"23,keyasint"` // The slot that the next agent gets.
+	FleetFirst     uint64        `cbor:"24,keyasint"`
+	FleetNext      uint64        `cbor:"25,keyasint"`
 	ReferenceFirst uint64        `cbor:"20,keyasint"`
 	ReferenceNext  uint64        `cbor:"21,keyasint"`
 	Overdue        uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.

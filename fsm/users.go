@@ -122,7 +122,7 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		return
 	}
 	for _, slot := range profile.Agents {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.hasAgent(slot) {
 			refuse(r, wire.RefusedNotFound)
 			return
 		}

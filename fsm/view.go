@@ -66,12 +66,12 @@ func (v *View) Settings() *Settings { return v.settings }
 // complete subtrees, left to right, from which Root follows. Not to be changed.
 func (v *View) Frontier() [][]byte { return v.frontier }
 
-// Agents returns how many agents and delegates there are: slots 1 to that.
+// Agents returns up to which slot agents and delegates were registered. Some may be retired.
 func (v *View) Agents() int { return v.agents.Len() }
 
 // Agent returns an agent's row and profile.
 func (v *View) Agent(slot engine.AgentSlot) (engine.AgentRow, *engine.AgentProfile, bool) {
-	if !v.agents.Has(uint64(slot)) {
+	if !v.hasAgent(slot) {
 		return engine.AgentRow{}, nil, false
 	}
 	return *v.agents.At(uint64(slot)), *v.profiles.At(uint64(slot)), true
@@ -93,7 +93,7 @@ func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
 
 // Pace returns an agent's pace at the view's time.
 func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
-	if !v.agents.Has(uint64(slot)) {
+	if !v.hasAgent(slot) {
 		return engine.Pace{}
 	}
 	row := v.velocityOf(slot)
@@ -168,12 +168,12 @@ func (v *View) User(slot engine.UserSlot) (engine.UserRow, *engine.UserProfile, 
 	return *v.users.At(uint64(slot)), profile, true
 }
 
-// Fleets returns how many fleets there are: slots 1 to that.
+// Fleets returns up to which slot fleets were created. Some may be retired.
 func (v *View) Fleets() int { return v.fleets.Len() }
 
 // Fleet returns a fleet's row and profile.
 func (v *View) Fleet(slot engine.FleetSlot) (engine.FleetRow, *engine.FleetProfile, bool) {
-	if !v.fleets.Has(uint64(slot)) {
+	if !v.hasFleet(slot) {
 		return engine.FleetRow{}, nil, false
 	}
 	return *v.fleets.At(uint64(slot)), *v.fleetProfiles.At(uint64(slot)), true
@@ -272,7 +272,9 @@ func (m *Machine) Everything(out *Effects) {
 	out.beginEntry(m.index, m.term, m.size)
 	out.Time, out.Oldest, out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
-		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
+		if profile := *m.registry.profiles.At(i); profile != nil {
+			out.Agents = append(out.Agents, profile)
+		}
 	}
 	for i := m.registry.userProfiles.skipGaps(m.registry.userProfiles.First()); i < m.registry.userProfiles.Next(); i = m.registry.userProfiles.skipGaps(i + 1) {
 		if profile := *m.registry.userProfiles.At(i); profile != nil {
@@ -283,7 +285,9 @@ func (m *Machine) Everything(out *Effects) {
 		out.Operators = append(out.Operators, *m.registry.operatorProfiles.At(i))
 	}
 	for i := m.registry.fleetProfiles.First(); i < m.registry.fleetProfiles.Next(); i++ {
-		out.Fleets = append(out.Fleets, *m.registry.fleetProfiles.At(i))
+		if profile := *m.registry.fleetProfiles.At(i); profile != nil {
+			out.Fleets = append(out.Fleets, profile)
+		}
 	}
 	for i := m.desk.dispositions.First(); i < m.desk.dispositions.Next(); i++ {
 		row := m.desk.dispositions.At(i)

@@ -295,9 +295,9 @@ func (m *desk) listedRoom(slot engine.AgentSlot) bool {
 }
 
 func (m *desk) listedAlarm(slot engine.AgentSlot) *alarm {
-	operator := (*m.registry.profiles.At(uint64(slot))).Operator
+	operator := agentOwner(*m.registry.profiles.At(uint64(slot)))
 	return &alarm{
-		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)), owner: Owner(operator),
+		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)), owner: operator,
 		event: leaf.AlertOpened{Subject: leaf.Subject{AgentID: m.ids.AgentID(uint32(slot))}},
 	}
 }

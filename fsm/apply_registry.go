@@ -210,7 +210,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if m.refuseProfile(old, &profile, m.operatorMeant(&b.Operator), r) || m.refuseShare(wire.TableStatuses, Owner(m.operatorMeant(&b.Operator)), oneRow, r) {
+	if m.refuseProfile(b.Agent, old, &profile, m.operatorMeant(&b.Operator), r) || m.refuseShare(wire.TableStatuses, Owner(m.operatorMeant(&b.Operator)), oneRow, r) {
 		return
 	}
 	if !m.keepIdentity(&profile, old, &b.Operator, r) {
@@ -296,10 +296,10 @@ func (m *registry) overlapVersions(least, version uint16, until, overlap engine.
 
 // refuseProfile refuses to give an agent a profile with which its operator would have more than
 // its share. It returns true if r holds the refusal.
-func (m *registry) refuseProfile(old, profile *engine.AgentProfile, operator engine.OperatorSlot, r *wire.Result) bool {
-	attested := *m.attestations.At(uint64(old.Slot))
+func (m *registry) refuseProfile(slot engine.AgentSlot, old, profile *engine.AgentProfile, operator engine.OperatorSlot, r *wire.Result) bool {
+	attested := *m.attestations.At(uint64(slot))
 	more := agentPart(profile, attested)
-	if operator == old.Operator {
+	if Owner(operator) == agentOwner(old) {
 		more = more.minus(agentPart(old, attested))
 	}
 	return m.refuseShare(wire.TableAgents, Owner(operator), more, r)
@@ -336,7 +336,7 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	profile := *old
 	profile.Rev++
 	profile.Settings = b.Settings
-	if m.refuseProfile(old, &profile, old.Operator, r) {
+	if m.refuseProfile(b.Agent, old, &profile, old.Operator, r) {
 		return
 	}
 	m.replaceProfile(&profile)

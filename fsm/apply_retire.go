@@ -56,11 +56,11 @@ func (m *registry) retireAgent(b *wire.Retire, r *wire.Result) {
 		refuse(r, wire.RefusedTransition)
 		return
 	}
-	id, operator := m.ids.AgentID(uint32(b.Agent)), profile.Operator
+	id, operator := m.ids.AgentID(uint32(b.Agent)), engine.OperatorSlot(agentOwner(profile))
 	event := leaf.AgentRetired{AgentID: id, OperatorID: m.ids.OperatorID(uint32(operator)), Link: m.linkAgent(b.Agent)}
 	m.giveBack(wire.TableAgents, Owner(operator), agentPart(profile, *m.attestations.At(uint64(b.Agent))))
 	m.operators.Edit(uint64(operator)).Agents--
-	m.dropWallet(profile)
+	m.dropWallet(operator, profile.OperatorWallet)
 	if profile.Parent != 0 {
 		m.agents.Edit(uint64(profile.Parent)).Children--
 	}
@@ -77,12 +77,11 @@ func (m *registry) retireAgent(b *wire.Retire, r *wire.Result) {
 
 // dropWallet takes a retired agent off the wallets of its operator. A listed wallet goes on to hit
 // the operator.
-func (m *registry) dropWallet(agent *engine.AgentProfile) {
-	at := walletAt(*m.operatorProfiles.At(uint64(agent.Operator)), agent.OperatorWallet)
-	if agent.OperatorWallet == "" || at < 0 || (*m.operatorProfiles.At(uint64(agent.Operator))).Wallets[at].Matched {
-		return
+func (m *registry) dropWallet(operator engine.OperatorSlot, wallet string) {
+	profile := *m.operatorProfiles.At(uint64(operator))
+	if at := walletAt(profile, wallet); wallet != "" && at >= 0 && !profile.Wallets[at].Matched {
+		m.leaveWallet(operator, wallet)
 	}
-	m.leaveWallet(agent.Operator, agent.OperatorWallet)
 }
 
 func (m *registry) retireFleet(b *wire.Retire, r *wire.Result) {

@@ -48,11 +48,12 @@ var importLaw = map[string][]string{
 	"audit/note":         {},
 	"audit/proof":        {"audit/merkle"},
 	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/retrace", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
+	"audit/keyindex":     {"audit", "audit/merkle"},
 	"audit/watch":        {"audit/merkle", "audit/note", "audit/proof"},
 	"audit/witness":      {"audit/note", "audit/proof"},
 	"audit/audittest":    {"audit"},
 	"audit/examine":      {"audit/note", "audit/proof", "engine", "fsm/leaf", "fsm/leafjson"},
-	"cluster":            {"cluster/datadir", "cluster/nodekey", "cluster/timing", "cluster/port", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "ofac"},
+	"cluster":            {"cluster/datadir", "cluster/nodekey", "cluster/timing", "cluster/port", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "audit/keyindex", "ofac"},
 	"cluster/datadir":    {"cluster/nodekey", "cluster/timing", "engine"},
 	"cluster/nodekey":    {},
 	"cluster/recovery":   {"cluster/datadir", "cluster/port", "audit", "engine", "fsm", "fsm/wire"},
@@ -71,7 +72,7 @@ var importLaw = map[string][]string{
 	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge/turns":         {},
 	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "ofac", "ofac/wallet", "fsm", "fsm/wire", "audit"},
-	"edge/edgetest":      {"audit", "audit/audittest", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
+	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},

@@ -28,6 +28,12 @@ type Leaf struct {
 	Erased bool
 }
 
+// PlacedLeaf is a leaf with its index.
+type PlacedLeaf struct {
+	Index uint64
+	Leaf
+}
+
 func (l *Leaf) checkLimits() error {
 	if len(l.Data) > LeafSizeMax {
 		return fmt.Errorf("leaf of %d bytes: %w", len(l.Data), ErrLimit)

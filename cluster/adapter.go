@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/audit/keyindex"
 	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm"
@@ -25,6 +26,7 @@ type adapter struct {
 	life       *life
 	folder     *datadir.Folder
 	audit      *audit.Store
+	keys       *keyindex.Index
 	state      *state
 	replica    *replica
 	waiters    *waiters
@@ -94,7 +96,11 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 	}
 	done := a.storage.Watch("append to history") // A leader whose history hangs writes nothing to its log, so no other watch would end its term (guard G4).
 	defer done()
-	return a.audit.Append(out.FirstLeaf, a.leaves)
+	if err := a.audit.Append(out.FirstLeaf, a.leaves); err != nil {
+		return err
+	}
+	a.keys.Add(out.FirstLeaf, a.leaves)
+	return nil
 }
 
 // haltReplica stops this node, whose state may have diverged or whose history cannot be written.

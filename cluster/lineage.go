@@ -214,10 +214,6 @@ func (s *sequencer) recordRecovery(term uint64) bool {
 		return false
 	}
 	result, done := s.proposeOne(term, wire.KindNote, wire.Encode(note))
-	if done && result.Refusal == wire.RefusedKeyTable { // The leaf may then be in the log twice, which is better than not at all.
-		note.Idem = nil
-		result, done = s.proposeOne(term, wire.KindNote, wire.Encode(note))
-	}
 	if !done {
 		return false
 	}

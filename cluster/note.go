@@ -40,7 +40,7 @@ func noteOf(r *datadir.Record) (*wire.Note, error) {
 	if err != nil {
 		return nil, err
 	}
-	var key wire.Idem
+	key := wire.Idem{Looked: wire.NeverUsed} // A lineage begins once.
 	copy(key.Key[:], r.Lineage)
 	copy(key.Body[:], r.Lineage)
 	return &wire.Note{Event: wire.EventRecovered, Lineage: r.Lineage, Common: wire.Common{Idem: &key, Fragment: fragment[1 : len(fragment)-1]}}, nil

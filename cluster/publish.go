@@ -33,6 +33,7 @@ type published struct {
 	outcomes     sync.Map // leaf uint64 -> [2]uint64: the ending, and a late settle or 0
 	oldest       atomic.Uint64
 	oldestDay    atomic.Uint32 // The date of the oldest leaf.
+	keysFrom     atomic.Uint64 // See fsm.View.KeysFrom.
 }
 
 func newPublished() *published {
@@ -91,6 +92,7 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	}
 	p.oldest.Store(out.Oldest)
 	p.oldestDay.Store(uint32(out.OldestDay))
+	p.keysFrom.Store(out.KeysFrom)
 }
 
 // bringIndex publishes a list, if the settings name it and its version of the matcher.
@@ -251,6 +253,9 @@ func (s *state) Outcomes(leaf uint64) []uint64 {
 func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	return s.asks.ReferenceUsed(key)
 }
+
+// KeysFrom implements edge.Published.
+func (s *state) KeysFrom() uint64 { return s.published.Load().keysFrom.Load() }
 
 // OperatorsNamed returns how many operators have a legal name, and the first of them.
 func (s *state) OperatorsNamed(name string) (engine.OperatorSlot, int) {

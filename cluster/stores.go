@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
+	"railguard/audit/keyindex"
 	"railguard/cluster/datadir"
 )
 
@@ -15,6 +16,7 @@ import (
 type stores struct {
 	folder *datadir.Folder
 	audit  *audit.Store
+	keys   *keyindex.Index
 	store  datadir.LogStore
 	snaps  *datadir.Snapshots
 
@@ -30,6 +32,9 @@ func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
 	}
 	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
+	}
+	if err = s.openKeys(config, log); err != nil {
+		return fmt.Errorf("cluster: index of Idempotency-Keys: %w", err)
 	}
 	if s.store, err = config.OpenLog(s.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
@@ -51,6 +56,9 @@ func (s *stores) closeStores() error {
 	var errs []error
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
+	}
+	if s.keys != nil {
+		errs = append(errs, s.keys.Close())
 	}
 	if s.audit != nil {
 		errs = append(errs, s.audit.Close())

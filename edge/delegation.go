@@ -20,7 +20,7 @@ type Delegation struct {
 
 // Read reads the body of a new delegate and finds its parent.
 func (in *Delegation) Read(j *Judge, f *strictjson.Fields) error {
-	in.now = j.shared.deps.Published.LogTime()
+	in.now = j.LogTime()
 	in.Profile.AgentName = f.RequiredName("agentName")
 	in.name = f.Name("operatorLegalName")
 	in.readAgentType(f, false)

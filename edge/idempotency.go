@@ -1,8 +1,11 @@
 package edge
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 
+	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -33,8 +36,64 @@ func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
 	return &Keyed{wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}, body}
 }
 
+// requestHash returns the SHA-256 of the call's body.
+func (j *Judge) requestHash() []byte {
+	s := &j.screen
+	if j.call.Hashed != nil {
+		s.requestHash = *j.call.Hashed
+	} else {
+		s.requestHash = sha256.Sum256(j.call.Body)
+	}
+	return s.requestHash[:]
+}
+
+// candidatesMost is how many leaves one look for a key reads. There is more than one only if the
+// upper 52 bits of two keys are alike.
+const candidatesMost = 16
+
+// keyed returns the call's Idempotency-Key with what this node's files say of it (decision 125).
+// If they say nothing yet, the log refuses the record as stale.
+func (j *Judge) keyed() *wire.Idem {
+	idem := j.call.Idem
+	if j.unread = false; idem == nil || j.shared.deps.Published.KeysFrom() == 0 {
+		return idem // The state has the keys of all calls.
+	}
+	leaves, looked, err := j.shared.deps.Records.KeyedLeaves(idem.Key)
+	if j.unread = err != nil || len(leaves) >= candidatesMost; j.unread {
+		return idem
+	}
+	known := &wire.Idem{Key: idem.Key, Body: idem.Body, Looked: looked}
+	since := j.LogTime() - engine.IdempotencyKept
+	for i := len(leaves) - 1; i >= 0; i-- { // From the first call on.
+		l := &leaves[i]
+		key, body, err := j.callOf(l)
+		if err != nil {
+			j.unread = true
+			return idem
+		}
+		if at := engine.Time(l.Time); at > since && bytes.Equal(key, idem.Key[:]) {
+			known.Found, known.FoundAt, known.Differs = l.Index+1, at, !bytes.HasPrefix(body, idem.Body[:])
+			break
+		}
+	}
+	return known
+}
+
+// callOf returns the hashes of the Idempotency-Key and of the body of the call that wrote a leaf;
+// nil: it had no key.
+func (j *Judge) callOf(l *audit.PlacedLeaf) (key, body []byte, err error) {
+	opened, err := j.OpenLeaf(l.Index, l.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if key, err = hex.DecodeString(opened.Text("idempotencyKeyHash")); err == nil {
+		body, err = hex.DecodeString(opened.Text("requestHash"))
+	}
+	return key, body, err
+}
+
 // ReplayProbe builds a record that can only find the result of an earlier call with the same
 // key. Its basis fits no state, and the log looks at the key before the basis.
-func ReplayProbe(idem *wire.Idem) *wire.Register {
-	return &wire.Register{Common: wire.Common{Idem: idem}, Basis: engine.Basis{List: ^uint64(0)}}
+func (j *Judge) ReplayProbe() *wire.Register {
+	return &wire.Register{Common: wire.Common{Idem: j.keyed()}, Basis: engine.Basis{List: ^uint64(0)}}
 }

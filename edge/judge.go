@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fastjson"
 
+	"railguard/audit"
 	"railguard/edge/turns"
 	"railguard/engine"
 	"railguard/fsm"
@@ -45,6 +46,7 @@ type Published interface {
 	LogTime() engine.Time                              // Log time of the last entry, plus at most 2 s of this node's clock since.
 	ClocksAhead() engine.Time                          // How far a quorum's clocks are ahead of log time; 0: they agree, or nobody knows.
 	Applied() uint64                                   // Applied log index.
+	KeysFrom() uint64                                  // The state has the Idempotency-Keys of all calls that wrote this leaf or a later one.
 	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that is valid.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days, for comparing lists.
 	// ListAs is ListByDigest with the tables of one version of the matcher (replay).
@@ -58,6 +60,10 @@ type Records interface {
 	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; it returns when that index is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
 	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // Leaf of the payment that used the reference, as far as this node has applied.
+
+	// KeyedLeaves returns leaves that may be of calls with an Idempotency-Key, newest first, and
+	// the leaf below which it looked through all of the last 24 hours.
+	KeyedLeaves(key [16]byte) (leaves []audit.PlacedLeaf, looked uint64, err error)
 
 	OperatorsNamed(legalName string) (first engine.OperatorSlot, count int) // By engine.LegalText, as far as this node has applied.
 	OperatorsLike(fold string) []engine.OperatorSlot                        // By FoldName.
@@ -92,7 +98,6 @@ type Call struct {
 	Hashed    *[32]byte // SHA-256 of Body if it is known already; nil: it is computed.
 	Document  strictjson.Document
 	Idem      *wire.Idem
-	IdemHash  string // Hex; for the record.
 	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
 	Strict    bool   // Any unknown member of a screening call is refused.
 	Item      bool   // The call is one item of a batch; Body and Document are the item's.
@@ -125,6 +130,7 @@ type Judge struct {
 	screen  screening
 	answer  leafjson.Screen    // The record that OpenAnswer read.
 	fresh   bool               // The leader was asked for its state already.
+	unread  bool               // This node could not tell whether the call's Idempotency-Key was used before.
 	parsers []*fastjson.Parser // Parsers of the open leaves.
 }
 
@@ -133,7 +139,7 @@ var leafParsers fastjson.ParserPool
 // Begin prepares the judge for a call, with the current terms.
 func (j *Judge) Begin(ctx context.Context, shared *Judges, call *Call) {
 	j.ctx, j.shared, j.call, j.Terms = ctx, shared, call, shared.Now()
-	j.Index, j.Timing, j.Steps, j.Forged, j.fresh, j.Probe = 0, Timing{}, 0, false, false, Probe{}
+	j.Index, j.Timing, j.Steps, j.Forged, j.fresh, j.unread, j.Probe = 0, Timing{}, 0, false, false, false, Probe{}
 }
 
 // Caller returns who makes the call. It is nil only for public calls.
@@ -159,7 +165,7 @@ func (j *Judge) Reset() {
 	}
 	j.parsers = j.parsers[:0]
 	j.shared, j.call, j.ctx, j.Terms, j.Agent, j.Between = nil, nil, nil, nil, nil, nil
-	j.Index, j.Timing, j.Steps, j.Forged, j.fresh, j.Probe = 0, Timing{}, 0, false, false, Probe{}
+	j.Index, j.Timing, j.Steps, j.Forged, j.fresh, j.unread, j.Probe = 0, Timing{}, 0, false, false, false, Probe{}
 	j.answer = leafjson.Screen{}
 	j.screen.reset()
 }
@@ -202,6 +208,9 @@ func (j *Judge) CatchUp() error {
 // index. try counts from 0. After engine.RejudgeMax tries the caller is refused.
 func (j *Judge) Again(try int, index uint64) error {
 	staleTotal.Inc()
+	if j.unread {
+		return Refuse("overloaded", "this node is still reading its history back, so it cannot tell whether the Idempotency-Key was used before: ask another node")
+	}
 	if try+1 >= engine.RejudgeMax {
 		return Refuse("overloaded", "the data this call was judged with changed too often; retry")
 	}

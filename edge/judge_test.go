@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/leaf"
@@ -35,24 +36,26 @@ type testNode struct {
 	compiling, looked int
 }
 
-func (n *testNode) Settings() *fsm.Settings                          { return n.settings }
-func (n *testNode) List() *ofac.Index                                { return n.list }
-func (n *testNode) User(engine.UserSlot) *engine.UserProfile         { return nil }
-func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile      { return nil }
-func (n *testNode) Disposition(uint64) (uint64, bool)                { return 0, false }
-func (n *testNode) Proposal(uint64) (uint64, bool)                   { return 0, false }
-func (n *testNode) Outcomes(uint64) []uint64                         { return nil }
-func (n *testNode) Statuses() *fsm.Statuses                          { return nil }
-func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool) { return 0, false }
-func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int) { return 0, 0 }
-func (n *testNode) OperatorsLike(string) []engine.OperatorSlot       { return nil }
-func (n *testNode) Comments(uint64) []uint64                         { return nil }
-func (n *testNode) LogTime() engine.Time                             { return testNow }
-func (n *testNode) Applied() uint64                                  { return 1 }
-func (n *testNode) ClocksAhead() engine.Time                         { return 0 }
-func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)       { return nil, nil }
-func (n *testNode) Leaf(context.Context, uint64) ([]byte, error)     { return nil, wire.ErrNoLeader }
-func (n *testNode) WaitApplied(context.Context, uint64) error        { return nil }
+func (n *testNode) Settings() *fsm.Settings                                  { return n.settings }
+func (n *testNode) List() *ofac.Index                                        { return n.list }
+func (n *testNode) User(engine.UserSlot) *engine.UserProfile                 { return nil }
+func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile              { return nil }
+func (n *testNode) Disposition(uint64) (uint64, bool)                        { return 0, false }
+func (n *testNode) Proposal(uint64) (uint64, bool)                           { return 0, false }
+func (n *testNode) Outcomes(uint64) []uint64                                 { return nil }
+func (n *testNode) Statuses() *fsm.Statuses                                  { return nil }
+func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool)         { return 0, false }
+func (n *testNode) KeysFrom() uint64                                         { return 0 }
+func (n *testNode) KeyedLeaves([16]byte) ([]audit.PlacedLeaf, uint64, error) { return nil, 0, nil }
+func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int)         { return 0, 0 }
+func (n *testNode) OperatorsLike(string) []engine.OperatorSlot               { return nil }
+func (n *testNode) Comments(uint64) []uint64                                 { return nil }
+func (n *testNode) LogTime() engine.Time                                     { return testNow }
+func (n *testNode) Applied() uint64                                          { return 1 }
+func (n *testNode) ClocksAhead() engine.Time                                 { return 0 }
+func (n *testNode) ListByDigest([32]byte) (*ofac.Index, error)               { return nil, nil }
+func (n *testNode) Leaf(context.Context, uint64) ([]byte, error)             { return nil, wire.ErrNoLeader }
+func (n *testNode) WaitApplied(context.Context, uint64) error                { return nil }
 
 func (n *testNode) View(context.Context, uint64) (*fsm.View, error) { return nil, wire.ErrNoLeader }
 

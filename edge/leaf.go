@@ -411,7 +411,7 @@ func (j *Judge) LoadComments(l *Leaf, view *Disposition) error {
 // PastRetention reports whether a record of that time is past retention. It goes by log time
 // alone, whether or not the record was compacted.
 func (j *Judge) PastRetention(at engine.Time) bool {
-	return j.shared.deps.Published.LogTime()-at >= engine.Retention
+	return j.LogTime()-at >= engine.Retention
 }
 
 // Record loads the screening record of a transaction id. It returns not_found if the id is

@@ -346,10 +346,11 @@ func TestLargestRecord(t *testing.T) {
 	require.Equal(t, "payload_too_large", refusalOf(t, err).Code)
 
 	call := w.NewCall(edgetest.Admin(), `{}`)
-	call.Idem, call.IdemHash = &wire.Idem{Key: [16]byte{1}}, "abcd"
+	call.Idem = &wire.Idem{Key: [16]byte{1}}
 	common, err := w.BeginCall(call).Recorded(nil, 7)
 	require.NoError(t, err)
-	require.Equal(t, `"actorKeyId":"key_admin","node":"n1","idempotencyKeyHash":"abcd"`, string(common.Fragment))
+	require.Equal(t, `"actorKeyId":"key_admin","node":"n1","idempotencyKeyHash":"01000000000000000000000000000000",`+
+		`"requestHash":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"`, string(common.Fragment))
 	require.Equal(t, []uint64{7}, common.Filters)
 	require.Equal(t, call.Idem, common.Idem)
 	require.Nil(t, common.Key, "the node's own machine")

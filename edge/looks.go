@@ -35,7 +35,7 @@ func EncodeLooks(node string, looks []LookCount, used []KeyHour) []byte {
 		b.Used = append(b.Used, wire.KeyUsed{Key: u.Key, Hour: u.Hour})
 	}
 	if len(b.Rows) > 0 {
-		b.Idem = new(wire.Idem)
+		b.Idem = &wire.Idem{Looked: wire.NeverUsed}
 		_, _ = rand.Read(b.Idem.Key[:]) // Never fails (crypto/rand).
 	}
 	return wire.Encode(b)

@@ -37,7 +37,7 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) (m strictjson
 // writeMatchAnswer writes the answer to a question.
 func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, result *ofac.Result, list *ofac.Index) (m strictjson.Members) {
 	name, wallet, outcome := question.Name, question.Wallet, result.Outcome
-	items, now := []strictjson.Members{}, j.shared.deps.Published.LogTime()
+	items, now := []strictjson.Members{}, j.LogTime()
 	if match, listed := list.Wallet(wallet); listed && wallet != "" {
 		outcome = ofac.Listed
 		item := walletItem(&match, list)

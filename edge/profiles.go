@@ -105,7 +105,7 @@ func (j *Judge) Recorded(fragment strictjson.Members, filters ...uint64) (wire.C
 // Common returns the part that all records made for callers have: the fragment that is copied
 // into the leaf, the filter keys that find it, the caller's Idempotency-Key.
 func (j *Judge) Common(fragment strictjson.Members, filters ...uint64) wire.Common {
-	return wire.Common{Idem: j.call.Idem, Key: j.keyOf(), Fragment: fragment, Filters: filters}
+	return wire.Common{Idem: j.keyed(), Key: j.keyOf(), Fragment: fragment, Filters: filters}
 }
 
 // keyOf returns the API key that the log checks a record against, nil for the node itself.
@@ -123,5 +123,8 @@ func (j *Judge) Actor(m *strictjson.Members) {
 		m.Text("actorKeyId", j.call.Caller.ID)
 	}
 	m.Text("node", j.shared.deps.Node)
-	m.Optional("idempotencyKeyHash", j.call.IdemHash)
+	if j.call.Idem != nil { // By these two the leaf is found when the call is made again (decision 125).
+		m.Hex("idempotencyKeyHash", j.call.Idem.Key[:])
+		m.Hex("requestHash", j.requestHash())
+	}
 }

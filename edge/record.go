@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"strconv"
@@ -131,12 +130,7 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 			f.Set(leaf.TagTrace, trace)
 		}
 	}
-	if j.call.Hashed != nil {
-		s.requestHash = *j.call.Hashed
-	} else {
-		s.requestHash = sha256.Sum256(j.call.Body)
-	}
-	f.Set(leaf.TagRequestHash, s.requestHash[:])
+	f.Set(leaf.TagRequestHash, j.requestHash())
 	if j.call.Idem != nil {
 		f.Set(leaf.TagIdempotency, j.call.Idem.Key[:])
 	}

@@ -165,7 +165,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	}
 	s.ahead = j.shared.deps.Published.ClocksAhead()
 	s.record = wire.Screen{
-		Idem: j.call.Idem, Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
+		Idem: j.keyed(), Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
 		Counts: j.call.Facilitator && s.hold != 0, // Whoever has the signed payment can make it.
 		Basis:  engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
 	}

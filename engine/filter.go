@@ -1,6 +1,9 @@
 package engine
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // FilterKey hashes one searchable fact of a record ("agentId" = "agt_…") to a 64-bit key.
 // Searches of audit segments go by that key. The hash is FNV-1a over the field's number and the
@@ -21,6 +24,21 @@ func WalletFilterKey(text string) (key uint64, ok bool) {
 	form := appendWallet(buffer[:0], text)
 	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // FilterKey only reads the bytes.
 }
+
+// Keyed is how the filters of leaves look that keyed calls wrote: whoever looks for
+// Idempotency-Keys reads these alone. A filter of another fact may look the same.
+const (
+	keyedMask = 1<<12 - 1
+	keyedMark = 0x1d3
+)
+
+// KeyedFilter is the filter key of a call's Idempotency-Key, of which it has 52 bits.
+func KeyedFilter(key [16]byte) uint64 {
+	return binary.BigEndian.Uint64(key[:])&^keyedMask | keyedMark
+}
+
+// IsKeyedFilter tells whether a filter key may be that of an Idempotency-Key.
+func IsKeyedFilter(key uint64) bool { return key&keyedMask == keyedMark }
 
 // FilterField says from which fact a filter key was made.
 type FilterField byte

@@ -61,7 +61,6 @@ const (
 	AlertsMax           = 65_536
 
 	// Idempotency (decision 31, "Idempotency").
-	IdempotencyMax = 8_388_608
 
 	// Log.
 	RecordMax       = 64 * KiB
@@ -94,7 +93,6 @@ const (
 	Retention           = 90 * DayLength
 	LogKept             = DayLength // For the log and its snapshots, because they hold the text of records too.
 	IdempotencyKept     = 24 * Hour
-	IdempotencyYoung    = 5 * Minute // A key younger than this is never displaced.
 	ClaimLease          = 10 * Minute
 	HoldMin             = 30 * Second
 	HoldMax             = 7 * DayLength

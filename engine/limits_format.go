@@ -81,7 +81,6 @@ type TimeLimits struct {
 	Retention           Time // Of leaves, in time that the group lived through.
 	LivedAtOnce         Time // How much of the time between two entries counts as lived through.
 	IdempotencyKept     Time
-	IdempotencyYoung    Time // A key younger than this is never displaced.
 	ClaimLease          Time
 	Overlap             Time
 	ReferenceKept       Time
@@ -112,7 +111,7 @@ func fillLimits(rows [FormatNewest + 1]*Limits) [FormatNewest + 1]*Limits {
 var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 	Format1: {TableLimits{
 		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
-		OpenReviews: 4_194_304, Idempotency: 8_388_608,
+		OpenReviews: 4_194_304, Idempotency: 1_048_576,
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
@@ -161,7 +160,6 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		Retention:           90 * DayLength,
 		LivedAtOnce:         Hour,
 		IdempotencyKept:     24 * Hour,
-		IdempotencyYoung:    5 * Minute,
 		ClaimLease:          10 * Minute,
 		Overlap:             168 * Hour,
 		ReferenceKept:       30 * DayLength,

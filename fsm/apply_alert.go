@@ -162,7 +162,7 @@ func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
 		return
 	}
 	r.Data = m.out.Leaves[len(m.out.Leaves)-1].Data
-	m.rememberCall(b.Idem, keyRow(&b.Common), at)
+	m.rememberCall(b.Idem, at)
 }
 
 // ownerOfSubject returns whose room an alert about a party uses: its operator's.

@@ -29,7 +29,7 @@ func (m *keys) applyLooks(b *wire.Looks, r *wire.Result) {
 		}
 		m.writeLook(b.Node, &b.Rows[i], key, r)
 	}
-	m.rememberCall(b.Idem, keyRow(&b.Common), r.Leaf)
+	m.rememberCall(b.Idem, r.Leaf)
 }
 
 func (m *keys) soundLooks(b *wire.Looks, known uint64) bool {

@@ -22,7 +22,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		r.Code = wire.KeyMoved
 		return
 	}
-	if m.replayCall(s.Idem, s.Key.Row, r) {
+	if m.replayCall(s.Idem, r) {
 		return
 	}
 	if isStale(m.registry, s) {
@@ -90,13 +90,13 @@ func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result
 
 func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
 	data := m.placeRecord(s) // It may write profiles first, so the record's leaf index is known only after it.
-	filters := append(m.filters(len(s.Filters)+3), s.Filters...)
+	filters := appendKeyed(append(m.filters(len(s.Filters)+4), s.Filters...), s.Idem)
 	filters = append(filters, screenFilter, verdictFilters[d.Verdict])
 	if d.Rule != 0 {
 		filters = append(filters, ruleFilters[d.Rule])
 	}
 	m.endRecord(data, filters, r)
-	m.rememberCall(s.Idem, s.Key.Row, r.Leaf)
+	m.rememberCall(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review {
 		m.officers.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule, Owner: m.ownerAt(s.Key.Row)})
 	}

@@ -26,6 +26,7 @@ type core struct {
 
 	*coreTables
 	idemByKey map[[16]byte]uint64 // Position in idem; rebuilt by Restore, never iterated.
+	keysFrom  uint64              // The leaf from which on idem has the Idempotency-Key of every call; see replayCall.
 
 	owners  owners                        // Follows from the settings.
 	counted [wire.SharedTables + 1]shares // Counted from the rows.
@@ -44,7 +45,7 @@ type core struct {
 
 // coreTables holds the tables that every record and every leaf uses.
 type coreTables struct {
-	idem Table[idemRow, idemPage] // Idempotency keys, in the order of their calls.
+	idem Table[idemRow, idemPage] // The newest idempotency keys, in the order of their calls.
 	days Table[dayRow, dayPage]   // The first leaf of each UTC date.
 }
 
@@ -68,7 +69,6 @@ func codeIdemRow(c *coder, row *idemRow) {
 	c.codeRaw(row.Body[:])
 	codeUnsigned(c, &row.Leaf)
 	codeSigned(c, &row.At)
-	codeUnsigned(c, &row.Owner)
 }
 
 func codeDayRow(c *coder, row *dayRow) {
@@ -78,11 +78,10 @@ func codeDayRow(c *coder, row *dayRow) {
 }
 
 type idemRow struct {
-	Key   [16]byte
-	Body  [16]byte
-	Leaf  uint64
-	At    engine.Time
-	Owner Owner
+	Key  [16]byte
+	Body [16]byte
+	Leaf uint64
+	At   engine.Time
 }
 
 type dayRow struct {
@@ -246,7 +245,7 @@ func (m *core) liveThrough(span engine.Time) { m.lived += max(span, 0) }
 
 // leaveEntry ends the entry and publishes the settings that it changed.
 func (m *core) leaveEntry() {
-	m.out.Time, m.out.Oldest, m.out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
+	m.out.Time, m.out.Oldest, m.out.OldestDay, m.out.KeysFrom = m.now, m.oldest, m.oldestDay(m.now), m.keysFrom
 	if m.edited {
 		m.edited, m.out.Settings = false, m.settings
 	}
@@ -284,46 +283,59 @@ func (m *core) refuseOrReplay(common *wire.Common, r *wire.Result) bool {
 		refuse(r, wire.RefusedMalformed)
 		return true
 	}
-	return m.replayCall(common.Idem, keyRow(common), r)
+	return m.replayCall(common.Idem, r)
 }
 
-// replayCall answers a repeated keyed call with the result of the first one, and refuses a new
-// one whose owner has no room for another Idempotency-Key: no key is forgotten before its 24
-// hours. It returns true if r holds the answer.
-func (m *core) replayCall(idem *wire.Idem, key uint32, r *wire.Result) bool {
+// replayCall answers a repeated keyed call with the result of the first one. It returns true if r
+// holds the answer.
+//
+// The state has the keys of the newest calls only (decision 125). The key of an older call is
+// found by the edge, in files beside the state, and the record says up to which leaf it looked. A
+// record whose edge looked less far than the state needs is stale: its edge looks again.
+func (m *core) replayCall(idem *wire.Idem, r *wire.Result) bool {
 	if idem == nil {
 		return false
 	}
-	at, known := m.idemByKey[idem.Key]
-	if known {
+	if at, known := m.idemByKey[idem.Key]; known {
 		row := m.idem.At(at)
-		r.Leaf, r.Time = row.Leaf, row.At
-		r.Code = wire.Replayed
-		if row.Body != idem.Body {
-			r.Code = wire.Conflict
-		}
+		replay(r, row.Leaf, row.At, row.Body == idem.Body)
 		return true
 	}
-	if m.refuseShare(wire.TableIdempotency, m.ownerAt(key), oneRow, r) {
-		r.Refusal = wire.RefusedKeyTable
-		return true
+	switch {
+	case idem.Found > m.size:
+		refuse(r, wire.RefusedMalformed)
+	case idem.Looked < m.keysFrom:
+		r.Code, r.Value = wire.Stale, m.keysFrom
+	case idem.Found != 0:
+		replay(r, idem.Found-1, idem.FoundAt, !idem.Differs)
+	default:
+		return false
 	}
-	return false
+	return true
+}
+
+// replay fills in the answer to a repeated call; its body must be that of the first one.
+func replay(r *wire.Result, leaf uint64, at engine.Time, same bool) {
+	r.Leaf, r.Time = leaf, at
+	r.Code = wire.Replayed
+	if !same {
+		r.Code = wire.Conflict
+	}
 }
 
 // rememberCall keeps an idempotency key with the leaf its call wrote.
-func (m *core) rememberCall(idem *wire.Idem, key uint32, leaf uint64) {
+func (m *core) rememberCall(idem *wire.Idem, leaf uint64) {
 	if idem == nil {
 		return
 	}
-	owner := m.ownerAt(key)
-	m.take(wire.TableIdempotency, owner, oneRow)
-	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now, Owner: owner})
+	if m.idem.Len() >= m.limits.Idempotency { // From now on the oldest key is found in the files alone.
+		m.keysFrom = m.idem.At(m.idem.First()).Leaf + 1
+		m.forgetOldestKey()
+	}
+	m.idemByKey[idem.Key] = m.idem.Append(idemRow{Key: idem.Key, Body: idem.Body, Leaf: leaf, At: m.now})
 }
 
 func (m *core) forgetOldestKey() {
-	row := m.idem.At(m.idem.First())
-	m.giveBack(wire.TableIdempotency, row.Owner, oneRow)
-	delete(m.idemByKey, row.Key)
+	delete(m.idemByKey, m.idem.At(m.idem.First()).Key)
 	m.idem.DropFront()
 }

@@ -39,10 +39,19 @@ func (m *core) write(head []byte, common *wire.Common, kind string, r *wire.Resu
 		head = append(head, ',')
 		head = append(head, common.Fragment...)
 	}
-	filters = append(filters, common.Filters...)
+	filters = appendKeyed(append(filters, common.Filters...), common.Idem)
 	filters = append(filters, engine.FilterKey(engine.FilterKind, kind))
 	m.endRecord(append(head, '}'), filters, r)
-	m.rememberCall(common.Idem, keyRow(common), r.Leaf)
+	m.rememberCall(common.Idem, r.Leaf)
+}
+
+// appendKeyed appends the filter by which the leaf of a keyed call is found when the state has
+// forgotten the key.
+func appendKeyed(filters []uint64, idem *wire.Idem) []uint64 {
+	if idem == nil {
+		return filters
+	}
+	return append(filters, engine.KeyedFilter(idem.Key))
 }
 
 func (m *core) treeHead() (root [32]byte) {

@@ -183,33 +183,57 @@ func TestTokenOfARevokedKeyBlocks(t *testing.T) {
 	require.Equal(t, engine.NewestRules.Reason(2, engine.SubKeyRevoked, 0), between(shown(r.Data), `"reason":"`, `"`))
 }
 
-// TestNoIdempotencyKeyIsForgottenEarly: whoever has used its share up is refused, and no key is
-// forgotten before its 24 hours. Calls without a key still work.
-func TestNoIdempotencyKeyIsForgottenEarly(t *testing.T) {
+// TestOldKeysAreFoundByTheEdge: the state keeps the newest keys. A record about another key says
+// what its edge found of it, and up to where it looked; if that is too little, it is stale.
+func TestOldKeysAreFoundByTheEdge(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
 	w.narrow(func(l *engine.Limits) { l.Idempotency = 2 })
-	keyed := func(key byte) wire.Result {
+	keyed := func(idem wire.Idem) wire.Result {
 		s := w.screening(slot, 1)
-		s.Idem = &wire.Idem{Key: [16]byte{key}}
+		s.Idem = &idem
 		return w.do(wire.KindScreen, s)
 	}
-	first := keyed(1)
+	first := keyed(wire.Idem{Key: [16]byte{1}, Body: [16]byte{1}})
+	at := w.now
 	require.Equal(t, wire.Applied, first.Code)
+	require.Equal(t, []uint64{engine.KeyedFilter([16]byte{1})}, keyedFilters(w.out.Leaves[len(w.out.Leaves)-1].Filters))
 	w.now += engine.Second
-	require.Equal(t, wire.Applied, keyed(2).Code)
-	w.now += engine.IdempotencyKept - engine.Second - engine.Millisecond
-	r := keyed(3)
-	require.Equal(t, wire.RefusedKeyTable, r.Refusal)
-	require.EqualValues(t, wire.TableIdempotency, r.Value)
-	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
-	again := keyed(1)
-	require.Equal(t, wire.Replayed, again.Code)
-	require.Equal(t, first.Leaf, again.Leaf)
-	w.now += engine.Millisecond
-	w.tick()
-	require.Equal(t, wire.Applied, keyed(3).Code, "the oldest is a day old")
-	require.Equal(t, wire.RefusedKeyTable, keyed(1).Refusal)
+	require.Equal(t, wire.Applied, keyed(wire.Idem{Key: [16]byte{2}}).Code)
+	require.Zero(t, w.out.KeysFrom)
+	require.Equal(t, wire.Applied, keyed(wire.Idem{Key: [16]byte{3}}).Code)
+	require.Equal(t, first.Leaf+1, w.out.KeysFrom, "the first key is in the files alone")
+
+	size := w.m.size
+	again := wire.Idem{Key: [16]byte{1}, Body: [16]byte{1}}
+	stale := keyed(again)
+	require.Equal(t, wire.Stale, stale.Code)
+	require.Equal(t, first.Leaf+1, stale.Value)
+	again.Looked, again.Found, again.FoundAt = first.Leaf+1, first.Leaf+1, at
+	replayed := keyed(again)
+	require.Equal(t, wire.Replayed, replayed.Code)
+	require.Equal(t, first.Leaf, replayed.Leaf)
+	require.Equal(t, at, replayed.Time)
+	again.Differs = true
+	require.Equal(t, wire.Conflict, keyed(again).Code)
+	again.Found = size + 1
+	require.Equal(t, wire.RefusedMalformed, keyed(again).Refusal, "that leaf is not written")
+	require.Equal(t, wire.Replayed, keyed(wire.Idem{Key: [16]byte{3}, Looked: size, Found: first.Leaf + 1}).Code, "the state knows better")
+	require.Equal(t, size, w.m.size)
+	require.Equal(t, wire.Stale, keyed(wire.Idem{Key: [16]byte{4}, Looked: first.Leaf}).Code)
+	require.Equal(t, wire.Applied, keyed(wire.Idem{Key: [16]byte{4}, Looked: size}).Code)
+
+	restored := restoredFrom(t, w.m)
+	require.Equal(t, w.m.keysFrom, restored.keysFrom)
+}
+
+func keyedFilters(filters []uint64) (keyed []uint64) {
+	for _, filter := range filters {
+		if engine.IsKeyedFilter(filter) {
+			keyed = append(keyed, filter)
+		}
+	}
+	return keyed
 }
 
 // The answer to a repeated keyed call includes the time of the first one.

@@ -152,8 +152,7 @@ func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool
 func (m *core) hasLeaf(at uint64) bool { return at < m.size }
 
 func (m *core) fitsKey(at uint64, row, _ *idemRow) bool {
-	m.take(wire.TableIdempotency, row.Owner, oneRow)
-	return m.hasLeaf(row.Leaf) && enterOnce(m.idemByKey, row.Key, at)
+	return m.hasLeaf(row.Leaf) && row.Leaf >= m.keysFrom && enterOnce(m.idemByKey, row.Key, at)
 }
 
 // fitsDay checks that days and their first leaves rise, and that no day ends later in lived time

@@ -83,9 +83,6 @@ func secondBooks(m *Machine) (books [wire.SharedTables + 1]map[string]Part) {
 			add(wire.TableReferences, byOwner(row.Owner), oneRow)
 		}
 	}
-	for i := m.idem.First(); i < m.idem.Next(); i++ {
-		add(wire.TableIdempotency, byOwner(m.idem.At(i).Owner), oneRow)
-	}
 	for i := d.reviews.First(); i < d.reviews.Next(); i++ {
 		if row := d.reviews.At(i); row.State == ReviewOpen {
 			add(wire.TableReviews, byOwner(row.Owner), oneRow)
@@ -173,7 +170,7 @@ func (h *tenants) longList() *engine.Whitelist {
 func (h *tenants) do(kind wire.Kind, body any, whose map[wire.SharedTable]string) wire.Result {
 	before := secondBooks(h.m)
 	r := h.world.do(kind, body)
-	if r.Code != wire.Refused || r.Refusal != wire.RefusedShare && r.Refusal != wire.RefusedKeyTable {
+	if r.Code != wire.Refused || r.Refusal != wire.RefusedShare {
 		return r
 	}
 	table := wire.SharedTable(r.Value)
@@ -197,7 +194,7 @@ func (h *tenants) ofCall(c *wire.Common) map[wire.SharedTable]string {
 		owner = h.m.settings.Keys[c.Key.Row-1].Owner
 	}
 	whose := map[wire.SharedTable]string{}
-	for _, table := range []wire.SharedTable{wire.TableHolds, wire.TableOutcomes, wire.TableReferences, wire.TableIdempotency, wire.TableReviews} {
+	for _, table := range []wire.SharedTable{wire.TableHolds, wire.TableOutcomes, wire.TableReferences, wire.TableReviews} {
 		whose[table] = owner
 	}
 	return whose

@@ -94,6 +94,7 @@ type snapshotMeta struct {
 	SARsTold       uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
 	Statuses       statusMeta    `cbor:"18,keyasint"`
 	Lived          engine.Time   `cbor:"19,keyasint"`
+	KeysFrom       uint64        `cbor:"22,keyasint"` // The leaf from which on all Idempotency-Keys are in the table.
 	ReferenceFirst uint64        `cbor:"20,keyasint"`
 	ReferenceNext  uint64        `cbor:"21,keyasint"`
 	Overdue        uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
@@ -195,7 +196,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 // writeHead writes the sections before the tables.
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
-		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, Size: v.Size, Oldest: v.Oldest,
+		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, KeysFrom: v.KeysFrom, Size: v.Size, Oldest: v.Oldest,
 		Frontier: v.frontier, Root: v.Root, SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Statuses: statusMeta{Minute: v.standing.minute, Changed: v.standing.changed},
 	}

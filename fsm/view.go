@@ -20,6 +20,8 @@ type View struct {
 	Size   uint64   // The number of leaves written.
 	Root   [32]byte // The tree head over these leaves.
 	Oldest uint64   // First leaf within retention.
+	// KeysFrom is the leaf from which on the state has the Idempotency-Key of every call.
+	KeysFrom uint64
 
 	lived    engine.Time
 	settings *Settings
@@ -35,7 +37,7 @@ func (m *Machine) Freeze() *View {
 	v := &View{
 		Index: m.index, Term: m.term, Format: m.format, Time: m.now,
 		Size: m.size, Root: m.treeHead(), Oldest: m.oldest,
-		lived: m.lived, settings: m.settings, ratchet: m.ratchet, identity: m.identity,
+		KeysFrom: m.keysFrom, lived: m.lived, settings: m.settings, ratchet: m.ratchet, identity: m.identity,
 		frontier: append([][]byte(nil), m.frontier.Hashes()...),
 		tables:   m.tables, shared: m.sharedFills(),
 	}
@@ -270,7 +272,7 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 // the edges of a node that started or installed a snapshot.
 func (m *Machine) Everything(out *Effects) {
 	out.beginEntry(m.index, m.term, m.size)
-	out.Time, out.Oldest, out.OldestDay = m.now, m.oldest, m.oldestDay(m.now)
+	out.Time, out.Oldest, out.OldestDay, out.KeysFrom = m.now, m.oldest, m.oldestDay(m.now), m.keysFrom
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
 		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
 	}

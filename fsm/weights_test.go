@@ -54,9 +54,6 @@ func TestRowsCostWhatIsCounted(t *testing.T) {
 		wire.TableReferences: func(w *world, n int) {
 			w.m.ledger.useReference(engine.ReferenceKey{byte(n), byte(n >> 8), byte(n >> 16)}, 1, 0)
 		},
-		wire.TableIdempotency: func(w *world, n int) {
-			w.m.rememberCall(&wire.Idem{Key: [16]byte{byte(n), byte(n >> 8), byte(n >> 16)}}, 0, 1)
-		},
 		wire.TableReviews: func(w *world, n int) { w.m.desk.enterReview(ReviewRow{Leaf: uint64(n)}) },
 		wire.TableAlerts: func(w *world, n int) {
 			row := AlertRow{Leaf: uint64(n), Kind: wire.AlertLate, Subject: uint64(n)}

@@ -42,6 +42,7 @@ type testNode struct {
 	seq      uint64
 	now      engine.Time
 	store    *audit.Store
+	older    olderKeys
 	disk     *audittest.MemDir // The disk of the audit store.
 	written  []audit.Leaf      // All leaves.
 	builder  *fsm.StatusBuilder
@@ -111,6 +112,7 @@ func newTestNode(t testing.TB) *testNode {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	n.store = store
+	n.older.open(t, store)
 	n.deps = Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
 		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
@@ -268,7 +270,9 @@ func (n *testNode) publish() {
 	}
 	if len(leaves) > 0 {
 		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))
+		n.older.add(n.out.FirstLeaf, leaves)
 	}
+	n.older.from.Store(n.out.KeysFrom)
 	for _, p := range n.out.Agents {
 		n.agents[p.Slot] = p
 	}

@@ -18,7 +18,7 @@ func smallTables(t *testing.T) {
 	t.Cleanup(func() { *limits = before })
 	for _, rows := range []*int{
 		&limits.Agents, &limits.Fleets, &limits.Users, &limits.Statuses, &limits.Holds, &limits.References, &limits.OpenReviews,
-		&limits.Idempotency, &limits.Alerts, &limits.SanctionsAlerts,
+		&limits.Alerts, &limits.SanctionsAlerts,
 	} {
 		*rows = 256 // Four of them for each owner.
 	}
@@ -73,15 +73,6 @@ func TestACalmTenantIsServedBesideAFlood(t *testing.T) {
 		}
 		require.Equal(t, size, n.store.Size(), "a refusal changes nothing")
 	}
-	for i := 0; ; i++ {
-		require.Less(t, i, 400)
-		if w := n.do("flood", "POST", "/v1/screen", `{"token":"`+n.token+`","amount":0.01}`, "Idempotency-Key", fmt.Sprint("k", i)); w.Code != 200 {
-			require.Equal(t, 429, w.Code, w.Body)
-			require.Contains(t, w.Body.String(), `"table":"idempotency_keys"`)
-			break
-		}
-	}
-	require.Equal(t, 200, n.do("flood", "POST", "/v1/screen", `{"token":"`+n.token+`","amount":0.01}`, "Idempotency-Key", "k0").Code, "its first key is kept")
 
 	did := func(path, body string, headers ...string) []byte {
 		t.Helper()

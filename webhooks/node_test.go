@@ -151,14 +151,16 @@ func (n *testNode) View(context.Context, uint64) (*fsm.View, error) {
 	defer n.mutex.Unlock()
 	return n.machine.Freeze(), nil
 }
-func (n *testNode) ReadIndex(context.Context) (uint64, error)        { return n.Applied(), nil }
-func (n *testNode) WaitApplied(context.Context, uint64) error        { return nil }
-func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool) { return 0, false }
-func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int) { return 0, 0 }
-func (n *testNode) OperatorsLike(string) []engine.OperatorSlot       { return nil }
-func (n *testNode) Agent(engine.AgentSlot) *engine.AgentProfile      { return nil }
-func (n *testNode) User(engine.UserSlot) *engine.UserProfile         { return nil }
-func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile      { return nil }
+func (n *testNode) ReadIndex(context.Context) (uint64, error)                { return n.Applied(), nil }
+func (n *testNode) WaitApplied(context.Context, uint64) error                { return nil }
+func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool)         { return 0, false }
+func (n *testNode) KeysFrom() uint64                                         { return 0 }
+func (n *testNode) KeyedLeaves([16]byte) ([]audit.PlacedLeaf, uint64, error) { return nil, 0, nil }
+func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int)         { return 0, 0 }
+func (n *testNode) OperatorsLike(string) []engine.OperatorSlot               { return nil }
+func (n *testNode) Agent(engine.AgentSlot) *engine.AgentProfile              { return nil }
+func (n *testNode) User(engine.UserSlot) *engine.UserProfile                 { return nil }
+func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile              { return nil }
 func (n *testNode) Operator(engine.OperatorSlot) *engine.OperatorProfile {
 	return nil
 }

@@ -33,6 +33,7 @@ const (
 	KeyFile      = "node.key"
 	RaftFolder   = "raft"
 	AuditFolder  = "audit"
+	KeysFolder   = "keys" // Of the index of Idempotency-Keys, which is made from history.
 	ListFolder   = "lists"
 	JobFolder    = "jobs"
 )
@@ -94,7 +95,7 @@ func (f *Folder) Sub(name string) string { return filepath.Join(f.path, name) }
 
 // Open locks DIR, makes what is missing and checks that the folder is the node's with this id.
 func Open(disk Disk, dir, id string) (*Folder, error) {
-	for _, name := range []string{"", RaftFolder, AuditFolder, ListFolder} {
+	for _, name := range []string{"", RaftFolder, AuditFolder, KeysFolder, ListFolder} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, fmt.Errorf("cluster: data folder: %w", err)

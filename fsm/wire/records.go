@@ -59,7 +59,16 @@ const KindNewest = KindTime
 type Idem struct {
 	Key  [16]byte `cbor:"1,keyasint"`
 	Body [16]byte `cbor:"2,keyasint"`
+
+	// What the edge found in the files of the keys that the state has forgotten (decision 125).
+	Looked  uint64      `cbor:"3,keyasint,omitempty"` // It looked through all leaves below this one.
+	Found   uint64      `cbor:"4,keyasint,omitempty"` // 1 + the leaf of the first call with the key; 0: there was none within 24 hours.
+	FoundAt engine.Time `cbor:"5,keyasint,omitempty"` // When that leaf was written.
+	Differs bool        `cbor:"6,keyasint,omitempty"` // That call had another body.
 }
+
+// NeverUsed is what a record says whose maker knows that nobody used its key before.
+const NeverUsed = ^uint64(0)
 
 // KeyRef names the API key that a record was admitted with: the row of the key
 // (its place in the settings, from 1) and its revision. Apply refuses a record

@@ -28,11 +28,10 @@ const (
 	RefusedDispositioned // There is a disposition already.
 	RefusedInFleet       // An agent is in another fleet.
 	RefusedNotInFleet
-	RefusedParent   // The parent is not effectively ACTIVE. Its status is in Result.State.
-	RefusedFull     // A table is full (decision 59): 503 or 409, depending on the endpoint.
-	RefusedKeyTable // The idempotency table is full of young keys: 503 overloaded.
-	RefusedClaimed  // Another reviewer has claimed the review.
-	RefusedVersion  // BaseRev or If-Match differs. The current one is in Result.Value.
+	RefusedParent  // The parent is not effectively ACTIVE. Its status is in Result.State.
+	RefusedFull    // A table is full (decision 59): 503 or 409, depending on the endpoint.
+	RefusedClaimed // Another reviewer has claimed the review.
+	RefusedVersion // BaseRev or If-Match differs. The current one is in Result.Value.
 	RefusedNotAutonomous
 	RefusedOperator // The operators differ.
 	RefusedDepth

@@ -34,7 +34,7 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	flags := s.flags()
 	dst = binary.AppendUvarint(dst, flags)
 	if s.Idem != nil {
-		dst = append(append(dst, s.Idem.Key[:]...), s.Idem.Body[:]...)
+		dst = appendIdem(dst, s.Idem)
 	}
 	if flags&screenKey != 0 {
 		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(s.Key.Row)), uint64(s.Key.Rev))
@@ -103,6 +103,30 @@ func (s *Screen) flags() (flags uint64) {
 	return flags
 }
 
+func appendIdem(dst []byte, idem *Idem) []byte {
+	dst = append(append(dst, idem.Key[:]...), idem.Body[:]...)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, idem.Looked), idem.Found)
+	if idem.Found == 0 {
+		return dst
+	}
+	differs := byte(0)
+	if idem.Differs {
+		differs = 1
+	}
+	return append(binary.AppendVarint(dst, int64(idem.FoundAt)), differs)
+}
+
+func readIdem(r *Reader) *Idem {
+	idem := new(Idem)
+	r.Fill(idem.Key[:])
+	r.Fill(idem.Body[:])
+	if idem.Looked, idem.Found = r.Unsigned(), r.Unsigned(); idem.Found != 0 {
+		idem.FoundAt = engine.Time(r.Signed())
+		idem.Differs = r.Limited(1) == 1
+	}
+	return idem
+}
+
 func appendCredential(dst []byte, slot uint32, version uint16, expires engine.Time) []byte {
 	dst = binary.AppendUvarint(dst, uint64(slot))
 	dst = binary.AppendUvarint(dst, uint64(version))
@@ -117,9 +141,7 @@ func DecodeScreen(data []byte, s *Screen) error {
 	r := NewReader(data)
 	flags := r.Limited(screenFlags)
 	if flags&screenIdem != 0 {
-		s.Idem = new(Idem)
-		r.Fill(s.Idem.Key[:])
-		r.Fill(s.Idem.Body[:])
+		s.Idem = readIdem(&r)
 	}
 	if flags&screenKey != 0 {
 		s.Key = KeyRef{Row: uint32(r.Limited(1<<32 - 1)), Rev: uint32(r.Limited(1<<32 - 1))}

@@ -13,7 +13,6 @@ const (
 	TableHolds
 	TableOutcomes
 	TableReferences
-	TableIdempotency
 	TableReviews
 	TableAlerts
 	TableSanctions
@@ -22,7 +21,7 @@ const (
 
 var sharedTableNames = [SharedTables + 1]string{
 	TableAgents: "agents", TableFleets: "fleets", TableUsers: "users", TableStatuses: "status_entries", TableHolds: "holds",
-	TableOutcomes: "outcomes", TableReferences: "references", TableIdempotency: "idempotency_keys", TableReviews: "open_reviews",
+	TableOutcomes: "outcomes", TableReferences: "references", TableReviews: "open_reviews",
 	TableAlerts: "open_alerts", TableSanctions: "sanctions_alerts",
 }
 

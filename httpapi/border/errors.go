@@ -288,7 +288,7 @@ func RefusalOf(r wire.Result) error {
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
 	case wire.RefusedSettler:
 		return NewError(http.StatusForbidden, "settler_required", "only a settler gives back what counts of this payment: a key with the role settler, and none with which the owner of the screening call can screen too")
-	case wire.RefusedShare, wire.RefusedKeyTable:
+	case wire.RefusedShare:
 		return shareUsed(wire.SharedTable(r.Value))
 	case wire.RefusedLapsed:
 		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
@@ -309,17 +309,16 @@ var whyNotSecond = map[wire.Refusal]string{
 
 // madeRoomBy says for each shared table what makes room in it.
 var madeRoomBy = [wire.SharedTables + 1]string{
-	wire.TableAgents:      "agents, or the bytes of their whitelists, hours and texts: shorten these, or retire agents that are revoked for long",
-	wire.TableFleets:      "fleets, or the bytes of their whitelists and hours: shorten these, or retire fleets without agents",
-	wire.TableUsers:       "users: each is erased 31 days after its last issuance",
-	wire.TableStatuses:    "credential versions that have not ended: each re-issue is one, and ends with its validity",
-	wire.TableHolds:       "payments that are held or unresolved: settle or release some",
-	wire.TableOutcomes:    "payments that are held, or ended within 90 days: a payment without a hold counts as it is",
-	wire.TableReferences:  "payment references of the last 24 hours",
-	wire.TableIdempotency: "Idempotency-Keys of the last 24 hours",
-	wire.TableReviews:     "open reviews: an officer decides some first",
-	wire.TableAlerts:      "open alerts: an officer acknowledges some first",
-	wire.TableSanctions:   "open alerts about the sanctions list: an officer acknowledges some first",
+	wire.TableAgents:     "agents, or the bytes of their whitelists, hours and texts: shorten these, or retire agents that are revoked for long",
+	wire.TableFleets:     "fleets, or the bytes of their whitelists and hours: shorten these, or retire fleets without agents",
+	wire.TableUsers:      "users: each is erased 31 days after its last issuance",
+	wire.TableStatuses:   "credential versions that have not ended: each re-issue is one, and ends with its validity",
+	wire.TableHolds:      "payments that are held or unresolved: settle or release some",
+	wire.TableOutcomes:   "payments that are held, or ended within 90 days: a payment without a hold counts as it is",
+	wire.TableReferences: "payment references of the last 24 hours",
+	wire.TableReviews:    "open reviews: an officer decides some first",
+	wire.TableAlerts:     "open alerts: an officer acknowledges some first",
+	wire.TableSanctions:  "open alerts about the sanctions list: an officer acknowledges some first",
 }
 
 // shareUsed is the answer to a call whose owner has used its share of a table.

@@ -1,7 +1,6 @@
 package border
 
 import (
-	"encoding/hex"
 	"net/http"
 	"sync"
 
@@ -56,7 +55,7 @@ func (c *Request) beginIdempotent() error {
 	if !c.border.Idempotent.beginKey(idem.Key) {
 		return KeyInFlight("Idempotency-Key")
 	}
-	c.Asked.Idem, c.Asked.Hashed, c.Asked.IdemHash = &idem.Idem, &idem.Body, hex.EncodeToString(idem.Key[:])
+	c.Asked.Idem, c.Asked.Hashed = &idem.Idem, &idem.Body
 	return nil
 }
 

@@ -278,7 +278,7 @@ func (l *Looks) Send(ctx context.Context, all bool) {
 			l.waiting, l.used = l.waiting[rows:], l.used[hours:]
 		}
 		result, err := b.deps.Proposer.Propose(ctx, wire.KindLooks, l.sending)
-		if err != nil || result.Code == wire.Refused && result.Refusal == wire.RefusedKeyTable {
+		if err != nil {
 			b.log.Debug("the log did not take looks; they are sent again", "error", err)
 			return
 		}

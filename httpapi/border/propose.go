@@ -217,9 +217,9 @@ func (c *Request) AnswerReplay(cause error) (Answer, error) {
 	if c.Asked.Idem == nil {
 		return Answer{}, cause
 	}
-	result, err := c.border.deps.Proposer.Propose(c.ctx, wire.KindRegister, wire.Encode(edge.ReplayProbe(c.Asked.Idem)))
+	result, err := c.probeReplay()
 	if err != nil {
-		return Answer{}, ProposalError(err)
+		return Answer{}, err
 	}
 	switch result.Code {
 	case wire.Replayed:
@@ -232,6 +232,24 @@ func (c *Request) AnswerReplay(cause error) (Answer, error) {
 		return Answer{}, KeyConflict()
 	}
 	return Answer{}, cause
+}
+
+// probeReplay asks the log for the result of an earlier call with the same key. A probe is always
+// stale if there was none, and also if the log has forgotten keys since its edge looked for it.
+func (c *Request) probeReplay() (wire.Result, error) {
+	for try := 0; ; try++ {
+		probe := c.Judge.ReplayProbe()
+		result, err := c.border.deps.Proposer.Propose(c.ctx, wire.KindRegister, wire.Encode(probe))
+		if err != nil {
+			return result, ProposalError(err)
+		}
+		if result.Code != wire.Stale || result.Value <= probe.Idem.Looked {
+			return result, nil
+		}
+		if err := c.Judge.Again(try, result.Index); err != nil {
+			return result, err
+		}
+	}
 }
 
 // ErrMoved says that a change was based on an outdated revision.

@@ -157,7 +157,7 @@ func writeProposal(m *strictjson.Members, l *edge.Leaf) {
 	m.Text("byKey", l.Text("actorKeyId"))
 	m.Raw("at", l.Raw("time"))
 	l.CopyTo(m, "lapsesAt", "proposalHash")
-	known := []string{"kind", "eventId", "time", "index", "leaf", "salt", "actorKeyId", "node", "idempotencyKeyHash", "reviewedByKey"}
+	known := []string{"kind", "eventId", "time", "index", "leaf", "salt", "actorKeyId", "node", "idempotencyKeyHash", "requestHash", "reviewedByKey"}
 	for _, member := range leaf.MembersOf(l.Kind()) {
 		if !member.Edge {
 			known = append(known, member.Name)

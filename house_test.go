@@ -102,7 +102,7 @@ var importLaw = map[string][]string{
 	"bench/cmd/railguard-bench": {"bench/conformance", "bench/load", "bench/names", "ofac/sample"},
 	"bench/conformance":         {"audit/examine", "ofac/listtest"},
 	"bench/foldgen":             {},
-	"bench/load":                {"bench/spec", "cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
+	"bench/load":                {"audit", "audit/keyindex", "bench/spec", "cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
 	"bench/redteam":             {},

@@ -296,31 +296,27 @@ func (m *core) replayCall(idem *wire.Idem, r *wire.Result) bool {
 	if idem == nil {
 		return false
 	}
-	if at, known := m.idemByKey[idem.Key]; known {
-		row := m.idem.At(at)
-		replay(r, row.Leaf, row.At, row.Body == idem.Body)
+	first, at, same := idem.Found, idem.FoundAt, !idem.Differs
+	if place, known := m.idemByKey[idem.Key]; known {
+		row := m.idem.At(place)
+		first, at, same = row.Leaf+1, row.At, row.Body == idem.Body
+	} else if idem.Looked < m.keysFrom {
+		r.Code, r.Value = wire.Stale, m.keysFrom
 		return true
 	}
 	switch {
-	case idem.Found > m.size:
-		refuse(r, wire.RefusedMalformed)
-	case idem.Looked < m.keysFrom:
-		r.Code, r.Value = wire.Stale, m.keysFrom
-	case idem.Found != 0:
-		replay(r, idem.Found-1, idem.FoundAt, !idem.Differs)
-	default:
+	case first == 0:
 		return false
+	case first > m.size:
+		refuse(r, wire.RefusedMalformed)
+		return true
 	}
-	return true
-}
-
-// replay fills in the answer to a repeated call; its body must be that of the first one.
-func replay(r *wire.Result, leaf uint64, at engine.Time, same bool) {
-	r.Leaf, r.Time = leaf, at
+	r.Leaf, r.Time = first-1, at
 	r.Code = wire.Replayed
 	if !same {
 		r.Code = wire.Conflict
 	}
+	return true
 }
 
 // rememberCall keeps an idempotency key with the leaf its call wrote.

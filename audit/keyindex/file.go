@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 
 	"railguard/audit"
@@ -184,6 +185,8 @@ func filterBits(key uint64) (set [8]uint32) {
 
 // buffer is memory for one page of a file.
 type buffer [rowsPage]byte
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // readPage reads a page that begins with its checksum.
 func (f *file) readPage(b []byte, offset int64) error {

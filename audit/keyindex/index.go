@@ -229,13 +229,14 @@ func (x *Index) Find(key uint64, most int) (Found, error) {
 	if !whole {
 		return Found{}, ErrIncomplete
 	}
-	var p buffer
+	p := buffers.Get().(*buffer)
+	defer buffers.Put(p)
 	for _, f := range files {
 		if len(found.Leaves) == most {
 			break
 		}
 		var err error
-		if found.Leaves, err = f.search(found.Leaves, key, most, &p); err != nil {
+		if found.Leaves, err = f.search(found.Leaves, key, most, p); err != nil {
 			x.dropFile(f)
 			return Found{}, fmt.Errorf("%w: %w", ErrIncomplete, err)
 		}

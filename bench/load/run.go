@@ -24,7 +24,7 @@ type Options struct {
 	Key      string   // API key of Targets.
 	Foreign  bool     // Targets may have agents of others.
 	Spawn    int      // Nodes to spawn.
-	Suites   []string // Empty: all but cpu, spec and soak.
+	Suites   []string // Empty: all but cpu, spec, keys and soak.
 	Brief    bool     // The run takes seconds instead of minutes. It shows that the program works; its figures mean little.
 	Soak     time.Duration
 	Workload Workload

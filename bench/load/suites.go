@@ -29,6 +29,7 @@ var suites = []suite{
 	{name: "flood", about: "2,048 callers at once; one key's screening while another key, another tenant's names, or one address floods", run: runFlood},
 	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, 20 seconds (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "spec", about: "all states of a small model of limits, keys, fence, forwarding, holds and time, in process (only when named)", apart: true, run: runSpec},
+	{name: "keys", about: "a day of Idempotency-Keys at 20,000 calls a second of log time, in process, 32 GB of disk (only when named)", apart: true, run: runKeys},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated and snapshots written meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
 	{name: "lists", about: "a list of full size activated under load", spawned: true, run: runLists},
 	{name: "retro", about: "who was paid screened against a list under load", spawned: true, run: runRetro},

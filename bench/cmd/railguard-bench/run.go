@@ -47,7 +47,7 @@ or a statement does not hold, 2 wrong flags.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.options.Suites, "suite", nil, "suites to run (default: all but cpu, spec and soak)")
+	flags.StringSliceVar(&f.options.Suites, "suite", nil, "suites to run (default: all but cpu, spec, keys and soak)")
 	flags.StringVar(&f.options.Binary, "binary", "", "the railguard that is spawned (default: the one beside this program, else that of the PATH)")
 	flags.StringSliceVar(&f.options.Targets, "targets", nil, "addresses of a cluster that runs, e.g. http://127.0.0.1:8080,http://127.0.0.1:8081")
 	flags.StringVar(&f.options.Key, "key", "", "its API key, which may do everything (better: RAILGUARD_KEY)")

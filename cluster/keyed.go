@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"log/slog"
 	"time"
 
 	"railguard/audit"
@@ -16,14 +15,14 @@ const keyedMost = 16
 
 // openKeys opens the index of Idempotency-Keys, by which edges find the calls of the last 24 hours
 // that the state has forgotten (decision 125).
-func (s *stores) openKeys(config *Config, log *slog.Logger) (err error) {
+func (s *stores) openKeys(config *Config, l *life) (err error) {
 	dir := config.Keys
 	if dir == nil {
 		dir = audit.OSDir(s.folder.Sub(datadir.KeysFolder))
 	}
 	s.keys, err = keyindex.Open(dir, s.audit, keyindex.Options{
-		IsKey: engine.IsKeyedFilter, Kept: time.Duration(engine.IdempotencyKept),
-		Report: func(err error) { log.Error("a file of Idempotency-Keys cannot be written or read", "error", err) },
+		IsKey: engine.IsKeyedFilter, Kept: time.Duration(engine.IdempotencyKept), Ended: l.hasEnded,
+		Report: func(err error) { l.log.Error("a file of Idempotency-Keys cannot be written or read", "error", err) },
 	})
 	return err
 }

@@ -50,7 +50,9 @@ func TestKeysOutliveEveryNode(t *testing.T) {
 	limits.Idempotency = 4
 	k := &keptKeys{t, newGroup(t, patient)}
 	k.form(3)
-	key := func(n int) wire.Idem { return wire.Idem{Key: [16]byte{1, byte(n), byte(n >> 8), 7}, Looked: wire.NeverUsed} }
+	key := func(n int) wire.Idem {
+		return wire.Idem{Key: [16]byte{1, byte(n), byte(n >> 8), 7}, Looked: wire.NeverUsed}
+	}
 	first := k.call(k.leader(), "first", key(0))
 	require.Equal(t, wire.Applied, first.Code)
 	for i := range 60 {

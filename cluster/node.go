@@ -123,7 +123,7 @@ func (n *Node) openNode() (err error) {
 	if n.lineage, err = openLineage(n.config.DataDir, n.config.ID, n.folder, n.replica, n.life); err != nil {
 		return err
 	}
-	if err = n.stores.openStores(&n.config, n.life.log); err != nil {
+	if err = n.stores.openStores(&n.config, n.life); err != nil {
 		return err
 	}
 	n.assembleParts()

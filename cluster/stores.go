@@ -25,7 +25,7 @@ type stores struct {
 }
 
 // openStores opens the stores in the folder, which is open already.
-func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
+func (s *stores) openStores(config *Config, l *life) (err error) {
 	history := config.History
 	if history == nil {
 		history = audit.OSDir(s.folder.Sub(datadir.AuditFolder))
@@ -33,13 +33,13 @@ func (s *stores) openStores(config *Config, log *slog.Logger) (err error) {
 	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
-	if err = s.openKeys(config, log); err != nil {
+	if err = s.openKeys(config, l); err != nil {
 		return fmt.Errorf("cluster: index of Idempotency-Keys: %w", err)
 	}
 	if s.store, err = config.OpenLog(s.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
 	}
-	if s.snaps, err = datadir.OpenSnapshots(config.Disk, s.folder.Sub(datadir.RaftFolder), newRaftLogger(log)); err != nil {
+	if s.snaps, err = datadir.OpenSnapshots(config.Disk, s.folder.Sub(datadir.RaftFolder), newRaftLogger(l.log)); err != nil {
 		return err
 	}
 	if s.reached, err = datadir.OpenReached(config.Disk, config.DataDir); err != nil {

@@ -131,7 +131,7 @@ type tenants struct {
 func newTenants(t testing.TB, seed uint64) *tenants {
 	h := &tenants{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 116)), keys: []*wire.KeyRef{{}}}
 	h.narrow = func(l *engine.Limits) {
-		l.Agents, l.Fleets, l.Users, l.Statuses, l.Holds, l.References, l.OpenReviews, l.Alerts, l.SanctionsAlerts = 130, 128, 64, 200, 64, 128, 64, 64, 64
+		l.Agents, l.Fleets, l.Users, l.Statuses, l.Holds, l.References, l.OpenReviews, l.Alerts, l.SanctionsAlerts = 130, 128, 64, 200, 64, 64, 64, 64, 64
 		l.Idempotency, l.Outcomes = 64, 128
 		l.AgentBytes, l.FleetBytes, l.UserBytes = 64*2500, 64*600, 64*500
 	}

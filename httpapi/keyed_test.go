@@ -71,6 +71,9 @@ func TestKeysAreKeptForADay(t *testing.T) {
 		{"/v1/agents/" + n.agent + "/suspend", `{"reason":"r","actor":"D"}`, `{"reason":"s","actor":"D"}`},
 		{"/v1/agents/" + n.agent + "/reinstate", `{"reason":"r","actor":"D"}`, `{"reason":"s","actor":"D"}`},
 	}
+	early := n.do("acme", "POST", "/v1/screen", calls[0].body, "Idempotency-Key", "early")
+	require.Equal(t, 200, early.Code, early.Body)
+	n.advance(30 * engine.Second)
 	first := make([]string, len(calls))
 	for i, c := range calls {
 		w := n.do("acme", "POST", c.path, c.body, "Idempotency-Key", fmt.Sprint("k", i))
@@ -119,7 +122,10 @@ func TestKeysAreKeptForADay(t *testing.T) {
 	n.advance(engine.IdempotencyKept - engine.Minute)
 	flood()
 	retry()
-	n.advance(engine.Minute)
+	n.advance(40 * engine.Second)
+	require.Equal(t, 200, n.do("acme", "POST", "/v1/screen", calls[0].other, "Idempotency-Key", "early").Code, "its file is still there, but it is a day old")
+	retry()
+	n.advance(20 * engine.Second)
 	flood()
 	w = n.do("acme", "POST", "/v1/screen", calls[0].other, "Idempotency-Key", "k0")
 	require.Equal(t, 200, w.Code, "a day later the key is free: %s", w.Body)

@@ -23,6 +23,7 @@ type Options struct {
 	IsKey  func(filter uint64) bool // Tells whether a filter of a leaf is a key; it may be wrong about one in thousands.
 	Kept   time.Duration            // How long a leaf is found, by the times of leaves.
 	Report func(error)              // Is told of files that cannot be written; everything is tried again.
+	Ended  func() bool              // Tells that the node has ended and writes nothing more; nil: it never does.
 
 	Leaves uint64 // Of the smallest files; 0: 65,536. A power of two.
 	Inline bool   // No goroutine: Settle does its work. For tests.
@@ -301,7 +302,7 @@ func (x *Index) dropFile(f *file) {
 }
 
 func (x *Index) report(err error) {
-	if err != nil && x.options.Report != nil {
+	if err != nil && !errors.Is(err, errEnded) && x.options.Report != nil {
 		x.options.Report(err)
 	}
 }
@@ -311,6 +312,16 @@ func (x *Index) hurries() bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.options.Inline || len(x.waiting) > 1 || !x.isWhole()
+}
+
+// hasEnded tells whether the index was closed, or its node has ended.
+func (x *Index) hasEnded() bool {
+	select {
+	case <-x.stop:
+		return true
+	default:
+		return x.options.Ended != nil && x.options.Ended()
+	}
 }
 
 // Close ends the goroutine and closes the files. What no file has yet is read back at the next

@@ -29,14 +29,11 @@ func (x *Index) run() {
 // neighbours and forgets what is too old. What fails is reported and tried again later.
 func (x *Index) Settle() {
 	x.raiseFloor()
-	for x.writeOne() || x.readBackOne() || x.mergeOne() {
-		select {
-		case <-x.stop:
-			return
-		default:
-		}
+	for !x.hasEnded() && (x.writeOne() || x.readBackOne() || x.mergeOne()) {
 	}
-	x.forgetOld()
+	if !x.hasEnded() {
+		x.forgetOld()
+	}
 }
 
 // writeOne writes the oldest leaves that wait.
@@ -90,6 +87,9 @@ func (x *Index) readBackOne() bool {
 		}
 		t.add(&leaf, x.options.IsKey)
 		if t.next%audit.BundleLeaves == 0 {
+			if x.hasEnded() {
+				return false
+			}
 			x.rest(time.Since(began))
 			began = time.Now()
 		}

@@ -24,6 +24,8 @@ const (
 	restTimes  = 3                     // A rest is so many times as long as the work before it, so that no verdict waits for it.
 )
 
+var errEnded = errors.New("key index: the node has ended")
+
 func nameOf(s *stretch) string { return fmt.Sprintf("%012x-%012x%s", s.first, s.next, suffix) }
 
 // isOwn tells whether a file of the folder is one that the index has made.
@@ -247,6 +249,9 @@ func (x *Index) fill(out audit.File, f *file, rows rowReader) error {
 			return err
 		}
 		if n%restRows == restRows-1 {
+			if x.hasEnded() {
+				return errEnded
+			}
 			x.rest(time.Since(began))
 			began = time.Now()
 		}

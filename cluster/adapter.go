@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
-	"railguard/audit/keyindex"
 	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm"
@@ -26,7 +25,7 @@ type adapter struct {
 	life       *life
 	folder     *datadir.Folder
 	audit      *audit.Store
-	keys       *keyindex.Index
+	indexes    *indexes
 	state      *state
 	replica    *replica
 	waiters    *waiters
@@ -99,7 +98,7 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 	if err := a.audit.Append(out.FirstLeaf, a.leaves); err != nil {
 		return err
 	}
-	a.keys.Add(out.FirstLeaf, a.leaves)
+	a.indexes.addLeaves(out.FirstLeaf, a.leaves)
 	return nil
 }
 

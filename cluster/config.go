@@ -85,8 +85,8 @@ type Config struct {
 	Disk datadir.Disk
 	// History is the seam for the disk under the audit store; nil: a folder of DataDir.
 	History audit.Dir
-	// Keys is the seam for the disk under the index of Idempotency-Keys; nil: a folder of DataDir.
-	Keys audit.Dir
+	// Keys is the seam for the disks under the indexes of history, by their names; nil: folders of DataDir.
+	Keys func(name string) audit.Dir
 	// SegmentLevel is the height of history's segments; 0: that of servers. Only tests set it.
 	SegmentLevel uint
 	// OpenLog opens the raft log in a folder. It is the seam for disks that fail.

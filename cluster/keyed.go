@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"errors"
+	"math"
 	"time"
 
 	"railguard/audit"
@@ -9,25 +11,58 @@ import (
 	"railguard/engine"
 )
 
-// keyedMost is how many leaves one look for an Idempotency-Key returns. There is more than one
-// only if the upper 52 bits of two keys are alike.
-const keyedMost = 16
+// foundMost is how many leaves one look into an index returns. There is more than one only if the
+// upper 52 bits of two Idempotency-Keys are alike, and for a payment with several leaves.
+const foundMost = 16
 
-// openKeys opens the index of Idempotency-Keys, by which edges find the calls of the last 24 hours
-// that the state has forgotten (decision 125).
-func (s *stores) openKeys(config *Config, l *life) (err error) {
-	dir := config.Keys
-	if dir == nil {
-		dir = audit.OSDir(s.folder.Sub(datadir.KeysFolder))
+// indexes find what the state has forgotten (decision 125): the leaves of keyed calls of the last
+// 24 hours, and those that say how payments ended, for as long as history has them.
+type indexes struct {
+	keys, endings *keyindex.Index
+}
+
+func (x *indexes) openIndexes(config *Config, folder *datadir.Folder, history *audit.Store, l *life) (err error) {
+	open := func(name string, isKey func(uint64) bool, kept time.Duration) (*keyindex.Index, error) {
+		dir := audit.OSDir(folder.Sub(datadir.KeysFolder + "/" + name))
+		if config.Keys != nil {
+			dir = config.Keys(name)
+		}
+		return keyindex.Open(dir, history, keyindex.Options{
+			IsKey: isKey, Kept: kept, Ended: l.hasEnded,
+			Report: func(err error) {
+				l.log.Error("a file of the index cannot be written or read", "index", name, "error", err)
+			},
+		})
 	}
-	s.keys, err = keyindex.Open(dir, s.audit, keyindex.Options{
-		IsKey: engine.IsKeyedFilter, Kept: time.Duration(engine.IdempotencyKept), Ended: l.hasEnded,
-		Report: func(err error) { l.log.Error("a file of Idempotency-Keys cannot be written or read", "error", err) },
-	})
+	if x.keys, err = open("calls", engine.IsKeyedFilter, time.Duration(engine.IdempotencyKept)); err != nil {
+		return err
+	}
+	x.endings, err = open("endings", engine.IsEndingFilter, math.MaxInt64)
 	return err
 }
 
+// addLeaves adds leaves that history has just taken.
+func (x *indexes) addLeaves(first uint64, leaves []audit.Leaf) {
+	x.keys.Add(first, leaves)
+	x.endings.Add(first, leaves)
+}
+
+func (x *indexes) closeIndexes() error {
+	var errs []error
+	for _, index := range []*keyindex.Index{x.keys, x.endings} {
+		if index != nil {
+			errs = append(errs, index.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // KeyedLeaves implements edge.Records.
-func (n *Node) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
-	return n.keys.Leaves(engine.KeyedFilter(key), keyedMost)
+func (x *indexes) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
+	return x.keys.Leaves(engine.KeyedFilter(key), foundMost)
+}
+
+// EndingLeaves implements edge.Records.
+func (x *indexes) EndingLeaves(record uint64) ([]audit.PlacedLeaf, uint64, error) {
+	return x.endings.Leaves(engine.EndingFilter(record), foundMost)
 }

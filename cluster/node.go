@@ -199,7 +199,7 @@ func (n *Node) assembleWay() {
 	a := n.adapter
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
 	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction
-	a.storage, a.reached, a.keys = n.storage, n.reached, n.keys
+	a.storage, a.reached, a.indexes = n.storage, n.reached, &n.indexes
 }
 
 func (n *Node) closeStores() error {

@@ -34,6 +34,7 @@ type published struct {
 	oldest       atomic.Uint64
 	oldestDay    atomic.Uint32 // The date of the oldest leaf.
 	keysFrom     atomic.Uint64 // See fsm.View.KeysFrom.
+	endedFrom    atomic.Uint64 // See fsm.Effects.EndedFrom.
 }
 
 func newPublished() *published {
@@ -93,6 +94,7 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	p.oldest.Store(out.Oldest)
 	p.oldestDay.Store(uint32(out.OldestDay))
 	p.keysFrom.Store(out.KeysFrom)
+	p.endedFrom.Store(out.EndedFrom)
 }
 
 // bringIndex publishes a list, if the settings name it and its version of the matcher.
@@ -126,10 +128,17 @@ func (p *published) linkComment(link fsm.LeafLink) {
 	p.comments.Store(link.Leaf, append(known[:len(known):len(known)], link.Later))
 }
 
-// forgetOutcomes drops the links of leaves that are past retention. It may run while the writer
-// writes: a link below oldest is never written again.
+// forgetOutcomes drops the links of leaves that are past retention, and of endings that the state has
+// forgotten. It may run while the writer writes: a link below oldest is never written again, and an
+// ending that is dropped although it was written meanwhile is found in the files.
 func (p *published) forgetOutcomes() {
-	oldest := p.oldest.Load()
+	oldest, ended := p.oldest.Load(), p.endedFrom.Load()
+	p.outcomes.Range(func(key, value any) bool {
+		if leaves := value.([2]uint64); max(leaves[0], leaves[1]) < ended {
+			p.outcomes.CompareAndDelete(key, value)
+		}
+		return true
+	})
 	for _, links := range []*sync.Map{&p.dispositions, &p.comments, &p.outcomes} {
 		links.Range(func(key, _ any) bool {
 			if key.(uint64) < oldest {
@@ -256,6 +265,9 @@ func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 
 // KeysFrom implements edge.Published.
 func (s *state) KeysFrom() uint64 { return s.published.Load().keysFrom.Load() }
+
+// EndedFrom implements edge.Published.
+func (s *state) EndedFrom() uint64 { return s.published.Load().endedFrom.Load() }
 
 // OperatorsNamed returns how many operators have a legal name, and the first of them.
 func (s *state) OperatorsNamed(name string) (engine.OperatorSlot, int) {

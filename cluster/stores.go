@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/audit"
-	"railguard/audit/keyindex"
 	"railguard/cluster/datadir"
 )
 
@@ -16,9 +15,9 @@ import (
 type stores struct {
 	folder *datadir.Folder
 	audit  *audit.Store
-	keys   *keyindex.Index
-	store  datadir.LogStore
-	snaps  *datadir.Snapshots
+	indexes
+	store datadir.LogStore
+	snaps *datadir.Snapshots
 
 	reached *datadir.Reached
 	guarded *datadir.Guarded // Guards store.
@@ -33,8 +32,8 @@ func (s *stores) openStores(config *Config, l *life) (err error) {
 	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
-	if err = s.openKeys(config, l); err != nil {
-		return fmt.Errorf("cluster: index of Idempotency-Keys: %w", err)
+	if err = s.openIndexes(config, s.folder, s.audit, l); err != nil {
+		return fmt.Errorf("cluster: index of history: %w", err)
 	}
 	if s.store, err = config.OpenLog(s.folder.Sub(datadir.RaftFolder)); err != nil {
 		return err
@@ -57,9 +56,7 @@ func (s *stores) closeStores() error {
 	if s.store != nil {
 		errs = append(errs, s.store.Close())
 	}
-	if s.keys != nil {
-		errs = append(errs, s.keys.Close())
-	}
+	errs = append(errs, s.closeIndexes())
 	if s.audit != nil {
 		errs = append(errs, s.audit.Close())
 	}

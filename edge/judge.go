@@ -42,10 +42,11 @@ type Published interface {
 	Disposition(leaf uint64) (uint64, bool)            // Leaf of a review's disposition.
 	Comments(leaf uint64) []uint64                     // Leaves of a review's comments.
 	Proposal(leaf uint64) (uint64, bool)               // Leaf of the open proposal on a review.
-	Outcomes(leaf uint64) []uint64                     // Leaves that say how a payment ended: its ending, then a late settle.
+	Outcomes(leaf uint64) []uint64                     // Leaves that say how a payment ended, as far as the state knows: see Judge.Endings.
 	LogTime() engine.Time                              // Log time of the last entry, plus at most 2 s of this node's clock since.
 	ClocksAhead() engine.Time                          // How far a quorum's clocks are ahead of log time; 0: they agree, or nobody knows.
 	Applied() uint64                                   // Applied log index.
+	EndedFrom() uint64                                 // The state has the endings of payments that this leaf or a later one told of.
 	KeysFrom() uint64                                  // The state has the Idempotency-Keys of all calls that wrote this leaf or a later one.
 	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that is valid.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days, for comparing lists.
@@ -64,6 +65,10 @@ type Records interface {
 	// KeyedLeaves returns leaves that may be of calls with an Idempotency-Key, newest first, and
 	// the leaf below which it looked through all of the last 24 hours.
 	KeyedLeaves(key [16]byte) (leaves []audit.PlacedLeaf, looked uint64, err error)
+
+	// EndingLeaves returns the leaves that say what became of a recorded payment, newest first, and
+	// the leaf below which it looked through all that history has.
+	EndingLeaves(record uint64) (leaves []audit.PlacedLeaf, looked uint64, err error)
 
 	OperatorsNamed(legalName string) (first engine.OperatorSlot, count int) // By engine.LegalText, as far as this node has applied.
 	OperatorsLike(fold string) []engine.OperatorSlot                        // By FoldName.

@@ -47,6 +47,8 @@ func (n *testNode) Statuses() *fsm.Statuses                                  { r
 func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool)         { return 0, false }
 func (n *testNode) KeysFrom() uint64                                         { return 0 }
 func (n *testNode) KeyedLeaves([16]byte) ([]audit.PlacedLeaf, uint64, error) { return nil, 0, nil }
+func (n *testNode) EndedFrom() uint64                                        { return 0 }
+func (n *testNode) EndingLeaves(uint64) ([]audit.PlacedLeaf, uint64, error)  { return nil, 0, nil }
 func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int)         { return 0, 0 }
 func (n *testNode) OperatorsLike(string) []engine.OperatorSlot               { return nil }
 func (n *testNode) Comments(uint64) []uint64                                 { return nil }

@@ -375,7 +375,11 @@ func LoadPayment(j *Judge, l *Leaf, view *Disposition) error {
 	if err := loadProposal(j, l, view); err != nil {
 		return err
 	}
-	for _, at := range j.shared.deps.Published.Outcomes(l.Index) {
+	endings, err := j.Endings(l.Index)
+	if err != nil {
+		return err
+	}
+	for _, at := range endings {
 		data, err := j.shared.deps.Records.Leaf(j.ctx, at)
 		if err != nil {
 			return LeafError(err)

@@ -138,6 +138,9 @@ func Settlement(j *Judge, l *Leaf, o *Outcome) (*wire.Hold, error) {
 	}
 	_, b.Reference = PaymentOf(j, l)
 	b.Screener, b.Forwarded = j.Terms.screenerOf(l), j.call.Facilitator
+	if b.Past, err = j.pastOf(l.Index); err != nil {
+		return nil, err
+	}
 	if o.Op == wire.HoldSettle {
 		if b.Amount = b.Recorded; o.Amount != nil {
 			b.Amount = *o.Amount

@@ -25,20 +25,32 @@ func WalletFilterKey(text string) (key uint64, ok bool) {
 	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // FilterKey only reads the bytes.
 }
 
-// Keyed is how the filters of leaves look that keyed calls wrote: whoever looks for
-// Idempotency-Keys reads these alone. A filter of another fact may look the same.
+// The lower bits of filters by which a leaf is found for long: by the Idempotency-Key of the call
+// that wrote it, and by the payment whose end it tells. Whoever looks for these reads no others. A
+// filter of another fact may look the same.
 const (
-	keyedMask = 1<<12 - 1
-	keyedMark = 0x1d3
+	markBits   = 12
+	markMask   = 1<<markBits - 1
+	keyedMark  = 0x1d3
+	endingMark = 0x1d4
 )
 
 // KeyedFilter is the filter key of a call's Idempotency-Key, of which it has 52 bits.
 func KeyedFilter(key [16]byte) uint64 {
-	return binary.BigEndian.Uint64(key[:])&^keyedMask | keyedMark
+	return binary.BigEndian.Uint64(key[:])&^markMask | keyedMark
 }
 
+// EndingFilter is the filter key of the leaves that say what became of a recorded payment. Two
+// records never have the same one.
+func EndingFilter(record uint64) uint64 {
+	return record*0x9e3779b97f4a7c15<<markBits | endingMark
+}
+
+// IsEndingFilter tells whether a filter key may be one of EndingFilter.
+func IsEndingFilter(key uint64) bool { return key&markMask == endingMark }
+
 // IsKeyedFilter tells whether a filter key may be that of an Idempotency-Key.
-func IsKeyedFilter(key uint64) bool { return key&keyedMask == keyedMark }
+func IsKeyedFilter(key uint64) bool { return key&markMask == keyedMark }
 
 // FilterField says from which fact a filter key was made.
 type FilterField byte

@@ -24,7 +24,7 @@ type TableLimits struct {
 	Removed                          int // Removed members of the cluster that are remembered.
 	LogLines                         int // Names and keys of the log that are remembered.
 	Holds                            int // Open holds and unresolved payments.
-	Outcomes                         int // Held, ended and other settled payments, each kept as long as its record.
+	Outcomes                         int // Endings of payments, of which older ones are found in files.
 	References                       int // Payment references that were used.
 	Proposals, Alerts, SARs          int // Open ones of each of the three.
 	SanctionsAlerts                  int // Open alerts about the sanctions list; they are not among Alerts.
@@ -115,7 +115,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
-		Holds: 4_194_304, Outcomes: 33_554_432, References: 16_777_216,
+		Holds: 4_194_304, Outcomes: 1_048_576, References: 16_777_216,
 		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses:   67_108_864,

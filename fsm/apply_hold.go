@@ -23,24 +23,7 @@ func (m *ledger) refusePayment(s *wire.Screen, owner Owner, r *wire.Result) bool
 		m.refuseTable(wire.TableReferences, r)
 		return true
 	}
-	table := m.fullForHold(owner)
-	if s.Hold == 0 || table == 0 {
-		return false
-	}
-	m.refuseTable(table, r)
-	return true
-}
-
-// fullForHold returns the table in which an owner has no room for another hold; 0: none. An open
-// hold has its place among the outcomes already, because nothing may refuse the end of a payment
-// that was held.
-func (m *ledger) fullForHold(owner Owner) wire.SharedTable {
-	for _, table := range [...]wire.SharedTable{wire.TableHolds, wire.TableOutcomes} {
-		if !m.hasRoom(table, owner, oneRow) {
-			return table
-		}
-	}
-	return 0
+	return s.Hold != 0 && m.refuseShare(wire.TableHolds, owner, oneRow, r)
 }
 
 // openHold opens a hold from now on and counts it on today's date.
@@ -51,11 +34,9 @@ func (m *ledger) openHold(row holdRow) {
 	m.countHold(&row)
 }
 
-// countHold counts a hold and its place among the outcomes for its owner.
+// countHold counts a hold for its owner.
 func (m *ledger) countHold(row *holdRow) {
-	owner := m.ownerAt(row.Screener)
-	m.take(wire.TableHolds, owner, oneRow)
-	m.take(wire.TableOutcomes, owner, oneRow)
+	m.take(wire.TableHolds, m.ownerAt(row.Screener), oneRow)
 }
 
 // uncountHold takes a hold off the counters.
@@ -69,37 +50,51 @@ func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
 	m.uncountHold(&row)
 	m.dropHold(at)
-	m.noteEnding(row.Leaf, state, row.Unresolved, m.ownerAt(row.Screener))
+	m.noteEnding(outcomeRow{Leaf: row.Leaf, Later: m.size, At: m.now, State: state, Unresolved: row.Unresolved})
 	if state != HoldSettled {
 		m.freeReference(row.Reference, row.Leaf)
 	}
 	return row
 }
 
-// noteEnding notes how a payment ended. Its place among the outcomes is counted already.
-func (m *ledger) noteEnding(record uint64, state HoldState, unresolved uint64, owner Owner) {
-	m.outcomeAt[record] = m.outcomes.Append(outcomeRow{Leaf: record, Later: m.size, At: m.now, State: state, Unresolved: unresolved, Owner: owner})
-	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: record, Later: m.size})
+// noteEnding notes how a payment ended, or that it was settled late. The leaf that tells of it is
+// written next.
+func (m *ledger) noteEnding(row outcomeRow) {
+	if m.outcomes.Len() >= m.limits.Outcomes { // From now on the oldest ending is found in the files alone.
+		m.endedFrom = m.outcomes.At(m.outcomes.First()).told() + 1
+		m.forgetOutcome()
+	}
+	m.outcomeAt[row.Leaf] = m.outcomes.Append(row)
+	m.officers.markEnded(row.Leaf)
+	m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Later})
+	if row.Late != 0 {
+		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Late, Late: true})
+	}
 }
 
-// noteUnheld notes how a payment without a hold ended.
-func (m *ledger) noteUnheld(b *wire.Hold, state HoldState) {
-	owner := m.ownerAt(b.Screener)
-	m.take(wire.TableOutcomes, owner, oneRow)
-	m.noteEnding(b.Leaf, state, 0, owner)
+// pastOf returns how a payment ended. The state has the newest endings only (decision 125). An
+// older one is found by the edge, in files beside the state, and the record says up to which leaf
+// it looked; stale means that this is too little, so that its edge has to look again.
+func (m *ledger) pastOf(record uint64, past *wire.Past) (row outcomeRow, ended, stale bool) {
+	if at, known := m.outcomeAt[record]; known {
+		return *m.outcomes.At(at), true, false
+	}
+	if _, open := m.holdAt[record]; open || record >= m.endedFrom {
+		return outcomeRow{}, false, false
+	}
+	if past == nil || past.Looked < m.endedFrom {
+		return outcomeRow{}, false, true
+	}
+	return outcomeRow{
+		Leaf: record, Later: past.Later, Late: past.Late, At: past.At, State: HoldState(past.State), Unresolved: past.Unresolved,
+	}, past.State != 0, false
 }
 
-// refuseUnheld refuses to end a payment without a hold if its owner has no room for another
-// outcome. It returns true if r holds the refusal. The payment goes on counting in full, and
-// the call may be made again.
-func (m *ledger) refuseUnheld(b *wire.Hold, r *wire.Result) bool {
-	return m.refuseShare(wire.TableOutcomes, m.ownerAt(b.Screener), oneRow, r)
-}
-
-// hasEnded tells whether a payment is known to have ended.
-func (m *ledger) hasEnded(record uint64) bool {
-	_, ended := m.outcomeAt[record]
-	return ended
+// soundPast tells whether an edge can have found what it says.
+func (m *ledger) soundPast(b *wire.Hold) bool {
+	p := b.Past
+	return p == nil || p.State == 0 && p.Later == 0 && p.Late == 0 ||
+		HoldState(p.State) <= HoldExpired && p.Later > b.Leaf && max(p.Later, p.Late) < m.size && p.Unresolved < p.Later
 }
 
 // expireHolds looks at holds whose time is over, the earliest first, a bounded number in each
@@ -123,7 +118,6 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
-		m.giveBack(wire.TableOutcomes, m.ownerAt(row.Screener), oneRow)
 	case m.policy().HoldsReturn && !row.Counts:
 		m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired)
@@ -162,7 +156,7 @@ func (m *ledger) writeHoldOver(row *holdRow, due leaf.Due, state HoldState) {
 	if row.Approved {
 		due = leaf.DueApproval
 	}
-	keys := []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf))}
+	keys := []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)), engine.EndingFilter(row.Leaf)}
 	if row.Agent != 0 {
 		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
@@ -181,11 +175,13 @@ func (m *ledger) endedBy(record uint64) uint64 {
 	if at, held := m.holdAt[record]; held && m.holds.At(at).Unresolved < m.size {
 		return m.holds.At(at).Unresolved
 	}
-	at, ended := m.outcomeAt[record]
-	if !ended {
+	row := &m.past
+	if at, ended := m.outcomeAt[record]; ended {
+		row = m.outcomes.At(at)
+	}
+	if row.Leaf != record || row.Later == 0 {
 		return 0
 	}
-	row := m.outcomes.At(at)
 	if row.Late != 0 && row.Late < m.size {
 		return row.Late
 	}
@@ -202,18 +198,25 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 		return
 	}
 	if b.Leaf >= m.size || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
-		b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
+		!m.soundPast(b) || b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
 	if at, open := m.holdAt[b.Leaf]; open && m.now >= m.holds.At(at).ExpiresAt {
 		m.expireHold(at)
 	}
-	if b.Op == wire.HoldSettle {
-		m.settlePayment(b, r)
+	past, ended, stale := m.pastOf(b.Leaf, b.Past)
+	if stale {
+		r.Code, r.Value = wire.Stale, m.endedFrom
 		return
 	}
-	m.releasePayment(b, r)
+	m.past = past
+	if b.Op == wire.HoldSettle {
+		m.settlePayment(b, ended, r)
+	} else {
+		m.releasePayment(b, ended, r)
+	}
+	m.past = outcomeRow{}
 }
 
 // payerIn returns whose counters the payment counts in, as its record names them.
@@ -225,12 +228,11 @@ type settling struct {
 	late, notAllowed, overLimit bool
 }
 
-func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
+func (m *ledger) settlePayment(b *wire.Hold, ended bool, r *wire.Result) {
 	var s settling
-	at, ended := m.outcomeAt[b.Leaf]
+	row := m.past
 	holdAt, open := m.holdAt[b.Leaf]
-	if ended && (m.outcomes.At(at).State == HoldSettled || m.outcomes.At(at).Late != 0) {
-		row := m.outcomes.At(at)
+	if ended && (row.State == HoldSettled || row.Late != 0) {
 		r.Code, r.Leaf, r.Time = wire.Unchanged, max(row.Later, row.Late), row.At
 		return
 	}
@@ -238,14 +240,11 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 		refuse(r, refusal)
 		return
 	}
-	if !ended && !open && m.refuseUnheld(b, r) {
-		return
-	}
 	switch {
 	case ended:
 		s.late = true
-		m.outcomes.Edit(at).Late = m.size
-		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size, Late: true})
+		row.Late = m.size
+		m.noteEnding(row)
 	case open:
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
@@ -258,7 +257,7 @@ func (m *ledger) settlePayment(b *wire.Hold, r *wire.Result) {
 			rest := max(b.Recorded-b.Amount, 0)
 			m.registry.changeBooks(payerIn(b), func(books *engine.Spend) { books.Return(day, rest) })
 		}
-		m.noteUnheld(b, HoldSettled)
+		m.noteEnding(outcomeRow{Leaf: b.Leaf, Later: m.size, At: m.now, State: HoldSettled})
 	}
 	if more := b.Amount - s.counted; more > 0 {
 		s.overLimit = m.registry.overLimit(payerIn(b), more)
@@ -297,12 +296,12 @@ func (s *settling) listMarks() [3]settleMark {
 }
 
 func (m *ledger) writePayment(kind string, event any, b *wire.Hold, r *wire.Result) {
-	txn := engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf))
+	txn, ending := engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)), engine.EndingFilter(b.Leaf)
 	if b.Agent == 0 {
-		m.writeEvent(kind, event, &b.Common, r, txn)
+		m.writeEvent(kind, event, &b.Common, r, txn, ending)
 		return
 	}
-	m.writeEvent(kind, event, &b.Common, r, txn, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	m.writeEvent(kind, event, &b.Common, r, txn, ending, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 }
 
 // countsOn returns the date on which a payment without a hold counts. It returns false if the
@@ -355,10 +354,9 @@ func (m *ledger) refuseSettle(b *wire.Hold, ended bool) wire.Refusal {
 	return 0
 }
 
-func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
+func (m *ledger) releasePayment(b *wire.Hold, ended bool, r *wire.Result) {
 	var returned engine.USD
-	if at, ended := m.outcomeAt[b.Leaf]; ended {
-		row := m.outcomes.At(at)
+	if row := m.past; ended {
 		if row.State == HoldReleased {
 			r.Code, r.Leaf, r.Time = wire.Unchanged, row.Later, row.At
 			return
@@ -372,9 +370,6 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		refuse(r, refusal)
 		return
 	}
-	if !open && m.refuseUnheld(b, r) {
-		return
-	}
 	if open {
 		returned = m.endHold(at, HoldReleased).Amount
 	} else {
@@ -382,7 +377,7 @@ func (m *ledger) releasePayment(b *wire.Hold, r *wire.Result) {
 		returned = b.Recorded
 		m.registry.changeBooks(payerIn(b), func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
-		m.noteUnheld(b, HoldReleased)
+		m.noteEnding(outcomeRow{Leaf: b.Leaf, Later: m.size, At: m.now, State: HoldReleased})
 	}
 	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r)
 }

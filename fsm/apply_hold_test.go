@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -291,30 +292,74 @@ func TestOldReferencesMakeRoomForTheirOwnerAlone(t *testing.T) {
 	require.EqualValues(t, 3*ownersLeast+2, w.m.sharesOf(wire.TableReferences).all.Rows)
 }
 
-// TestNothingRefusesTheEndOfAHold: a hold has its place among the outcomes from the beginning. A
-// payment without one ends only while its owner has room, and the call may be made again.
-func TestNothingRefusesTheEndOfAHold(t *testing.T) {
+// TestOldEndingsAreFoundByTheEdge: nothing refuses the end of a payment. The state keeps the newest
+// endings; a call about a payment that ended before says what its edge found, and up to where it
+// looked. If that is too little, it is stale and changes nothing.
+func TestOldEndingsAreFoundByTheEdge(t *testing.T) {
 	w := newWorld(t).returning()
 	slot, _ := w.register("a")
 	w.narrow(func(l *engine.Limits) { l.Outcomes = 2 })
-	first, second := w.held(slot, 10, 60, 0), w.held(slot, 5, 60, 0)
-	spent := w.held(slot, 3, 0, 0)
-	hold := w.screening(slot, 1)
-	hold.Hold = 60
-	r := w.do(wire.KindScreen, hold)
-	require.Equal(t, wire.RefusedShare, r.Refusal)
-	require.EqualValues(t, wire.TableOutcomes, r.Value)
-	for _, end := range []func(wire.Hold) wire.Result{w.release, func(b wire.Hold) wire.Result { return w.settle(b, 2) }} {
-		require.Equal(t, wire.RefusedShare, end(spent).Refusal)
-		require.Equal(t, [2]engine.USD{3, 15}, w.books(slot), "it goes on counting")
-	}
+	first, second, third := w.held(slot, 10, 60, 0), w.held(slot, 5, 60, 0), w.held(slot, 3, 0, 0)
+	open := w.held(slot, 2, 600, 0)
+	at, released := w.now, w.release(first)
+	require.Equal(t, wire.Applied, released.Code)
+	require.Contains(t, w.out.Leaves[len(w.out.Leaves)-1].Filters, engine.EndingFilter(first.Leaf))
+	require.Equal(t, wire.Applied, w.settle(second, 5).Code)
+	require.Zero(t, w.out.EndedFrom)
+	require.Equal(t, wire.Applied, w.settle(third, 3).Code)
+	require.Equal(t, released.Leaf+1, w.out.EndedFrom)
+	books := w.books(slot)
+
+	stale := w.settle(first, 10)
+	require.Equal(t, wire.Stale, stale.Code)
+	require.Equal(t, released.Leaf+1, stale.Value)
+	require.Equal(t, books, w.books(slot))
+	first.Past = &wire.Past{Looked: released.Leaf + 1, State: uint8(HoldReleased), Later: released.Leaf, At: at}
+	again := w.release(first)
+	require.Equal(t, [2]any{wire.Unchanged, released.Leaf}, [2]any{again.Code, again.Leaf})
+	require.Equal(t, at, again.Time)
+	wrong := first
+	wrong.Past = &wire.Past{Looked: released.Leaf + 1, State: uint8(HoldUnresolved), Later: released.Leaf}
+	require.Equal(t, wire.RefusedMalformed, w.release(wrong).Refusal)
+	wrong.Past = &wire.Past{Looked: released.Leaf + 1, State: uint8(HoldReleased), Later: w.m.size}
+	require.Equal(t, wire.RefusedMalformed, w.release(wrong).Refusal)
+
+	late := w.settle(first, 10)
+	require.Equal(t, wire.Applied, late.Code)
+	require.Contains(t, string(late.Data), `"late":true`)
+	require.Contains(t, string(late.Data), fmt.Sprintf(`"recordPrevious":%d,`, released.Leaf), "it names the leaf before it")
+	require.Equal(t, []LeafLink{{Leaf: first.Leaf, Later: released.Leaf}, {Leaf: first.Leaf, Later: late.Leaf, Late: true}}, w.out.Outcomes)
+	require.Equal(t, [2]engine.USD{books[0] + 10, books[1]}, w.books(slot))
+	require.Equal(t, wire.Unchanged, w.settle(first, 10).Code, "the state knows it again")
+
+	require.Equal(t, wire.Stale, w.settle(second, 5).Code)
+	require.Equal(t, wire.Applied, w.settle(open, 2).Code, "an open hold has not ended")
+	require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 0, 0), 1).Code, "nor has a payment of now")
+	m := restoredFrom(t, w.m)
+	require.Equal(t, w.m.ledger.endedFrom, m.ledger.endedFrom)
+	require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
+}
+
+// TestALateSettleIsTheNewestEnding: its row stands behind those that were there, so that the state
+// forgets it when all leaves before it are in the files.
+func TestALateSettleIsTheNewestEnding(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	w.narrow(func(l *engine.Limits) { l.Outcomes = 3 })
+	first := w.held(slot, 10, 60, 0)
 	require.Equal(t, wire.Applied, w.release(first).Code)
-	w.now += engine.Hour
-	w.tick()
-	require.Equal(t, 2, w.m.ledger.outcomes.Len(), "the other expired")
-	require.Equal(t, wire.Applied, w.settle(second, 5).Code, "late: it has a row already")
-	require.Equal(t, [2]engine.USD{8, 0}, w.books(slot))
-	restoredFrom(t, w.m)
+	require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 60, 0), 1).Code)
+	late := w.settle(first, 10)
+	require.Equal(t, wire.Applied, late.Code)
+	for range 2 {
+		require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
+		require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 60, 0), 1).Code)
+		require.Equal(t, wire.Unchanged, w.settle(first, 10).Code)
+		require.LessOrEqual(t, w.m.ledger.endedFrom, late.Leaf)
+	}
+	require.Equal(t, wire.Applied, w.settle(w.held(slot, 1, 60, 0), 1).Code)
+	require.Equal(t, late.Leaf+1, w.m.ledger.endedFrom)
+	require.Equal(t, wire.Stale, w.settle(first, 10).Code)
 }
 
 // TestApprovalWithoutRoomForAHoldSaysSo: an approval that finds no room for its hold counts

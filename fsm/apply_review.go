@@ -94,11 +94,11 @@ func (m *desk) approvalEnd(b *wire.Disposition) engine.Time {
 // total is above its limit now; notHeld, that there was no room for a hold, so that the
 // payment counts as spent.
 func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool) {
-	if m.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
+	if m.officers.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
 		return false, false
 	}
 	by := payer{b.Agent, b.Fleet, b.Operator}
-	over, notHeld = m.registry.overLimit(by, b.Amount), m.fullForHold(m.ownerAt(b.Screener)) != 0
+	over, notHeld = m.registry.overLimit(by, b.Amount), !m.hasRoom(wire.TableHolds, m.ownerAt(b.Screener), oneRow)
 	if notHeld {
 		m.registry.bookSpend(by, b.Amount)
 	} else {

@@ -179,7 +179,6 @@ func TestUnresolvedWaitsAsLongAsItsRecord(t *testing.T) {
 	require.Zero(t, w.m.ledger.holds.Len())
 	require.Zero(t, spend().Held)
 	require.Zero(t, w.m.sharesOf(wire.TableHolds).all)
-	require.Zero(t, w.m.sharesOf(wire.TableOutcomes).all)
 }
 
 // TestOneLeafForTwoUnresolvedPaymentsIsRefused: Restore finds it.

@@ -194,6 +194,7 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Newest)
 	codeUnsigned(c, &row.Owner)
+	c.codeFlag(&row.Ended)
 	claimed := row.Claim != nil
 	c.codeFlag(&claimed)
 	if codeUnsigned(c, &row.Disposition); !claimed {
@@ -260,6 +261,7 @@ type ReviewRow struct {
 	Owner       Owner  // Of the API key that made the call.
 	Disposition uint64 // The disposition's leaf when State is ReviewDone.
 	Newest      uint64 // The newest leaf about the record; 0: none but itself.
+	Ended       bool   // The payment has ended.
 	Claim       *Claim // nil: never claimed nor commented.
 }
 

@@ -53,6 +53,7 @@ type Effects struct {
 	Oldest    uint64     // The first leaf within retention.
 	OldestDay engine.Day // The date of that leaf; without any leaf, of the entry.
 	KeysFrom  uint64     // See View.KeysFrom.
+	EndedFrom uint64     // The leaf from which on the state has the endings of all payments.
 
 	Statuses *View // Non-nil if the status lists of a new minute can be made: the view to make them of.
 

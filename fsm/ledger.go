@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"slices"
+
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -24,6 +26,8 @@ type ledger struct {
 	unresolvedAt  map[uint64]uint64 // Position in unresolved, by the leaf of the screening record.
 	oldestOf      map[Owner]uint64  // A reference of each owner, or a position before its oldest.
 
+	past outcomeRow // What the edge said of the payment of the record that is applied.
+
 	// Scratch space of applyScreen.
 	screen      wire.Screen
 	moment      engine.Moment
@@ -39,6 +43,8 @@ type officers interface {
 	decisionOn(record uint64) decision
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
+	markEnded(record uint64)
+	hasEnded(record uint64) bool
 	linkRecord(record uint64, agent engine.AgentSlot) leaf.RecordLink
 	alertUnresolved(row *holdRow, of UnresolvedTotal)
 }
@@ -61,8 +67,9 @@ func (m *ledger) beginHeap() {
 // ledgerTables holds the tables of payments: open holds, how payments ended, the payment
 // references in use, recent activity, and the pairs of R25.
 type ledgerTables struct {
-	holds       Table[holdRow, holdPage] // A binary heap by expiry and leaf, from position 1 on.
-	outcomes    Table[outcomeRow, outcomePage]
+	holds       Table[holdRow, holdPage]       // A binary heap by expiry and leaf, from position 1 on.
+	outcomes    Table[outcomeRow, outcomePage] // The newest endings, in the order of the leaves that told of them.
+	endedFrom   uint64                         // The leaf from which on outcomes has every ending; see pastOf.
 	references  Table[referenceRow, referencePage]
 	activity    Table[activityRow, activityPage]       // From position 1 on, in no order.
 	structuring Table[structuringRow, structuringPage] // From position 1 on, in no order.
@@ -102,10 +109,13 @@ var ledgerDeclarations = []declaration{
 		fits: func(m *Machine) fitting[holdRow] { return m.ledger.fitsHold },
 	},
 	&tableOf[outcomeRow, outcomePage]{
-		section: section{number: sectionOutcomes, most: func(l *engine.Limits) int { return l.Outcomes }},
-		of:      func(t *tables) *Table[outcomeRow, outcomePage] { return &t.outcomes }, code: codeOutcomeRow, queue: true,
+		section: section{
+			number: sectionOutcomes, most: func(l *engine.Limits) int { return l.Outcomes },
+			sound: func(m *Machine) error { return m.ledger.checkEndedFrom() },
+		},
+		of: func(t *tables) *Table[outcomeRow, outcomePage] { return &t.outcomes }, code: codeOutcomeRow, queue: true,
 		fits:   func(m *Machine) fitting[outcomeRow] { return m.ledger.fitsOutcome },
-		over:   func(m *Machine, row *outcomeRow) bool { return row.Later < m.oldest },
+		over:   func(m *Machine, row *outcomeRow) bool { return row.told() < m.oldest },
 		forget: func(m *Machine) { m.ledger.forgetOutcome() },
 	},
 	&tableOf[referenceRow, referencePage]{
@@ -167,10 +177,15 @@ var holdStates = [...]string{
 	HoldOpen: "held", HoldSettled: "settled", HoldReleased: "released", HoldExpired: "expired", HoldUnresolved: "unresolved",
 }
 
+// HoldStateNamed returns the state with a word of the API; HoldOpen for any other text.
+func HoldStateNamed(text string) HoldState {
+	return HoldState(max(slices.Index(holdStates[:], text), 0))
+}
+
 // String is the word of the API.
 func (s HoldState) String() string { return holdStates[s] }
 
-// outcomeRow says how a payment ended. Rows are in the order of the leaves that ended them.
+// outcomeRow says how a payment ended. A late settle adds another row for its payment.
 type outcomeRow struct {
 	Leaf  uint64 // The screening record.
 	Later uint64 // The leaf that ended it.
@@ -179,8 +194,10 @@ type outcomeRow struct {
 	State HoldState
 
 	Unresolved uint64 // The leaf that said before that it was unresolved; 0: none.
-	Owner      Owner  // Whose payment it is: the screener's owner.
 }
+
+// told returns the leaf that told of what the row says.
+func (r *outcomeRow) told() uint64 { return max(r.Later, r.Late) }
 
 // referenceRow is a payment reference that was used, in the order of use. The row of a reference
 // that is free again is zero.
@@ -213,7 +230,6 @@ func codeOutcomeRow(c *coder, row *outcomeRow) {
 	codeSigned(c, &row.At)
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Unresolved)
-	codeUnsigned(c, &row.Owner)
 }
 
 func codeReferenceRow(c *coder, row *referenceRow) {

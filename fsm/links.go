@@ -55,6 +55,19 @@ func (m *desk) agentOf(record uint64) engine.AgentSlot {
 	return 0
 }
 
+// markEnded notes that the payment of a record has ended, if the record was reviewed.
+func (m *desk) markEnded(record uint64) {
+	if at, found := m.reviewRowOf(record); found {
+		m.reviews.Edit(at).Ended = true
+	}
+}
+
+// hasEnded tells whether a payment under review has ended.
+func (m *desk) hasEnded(record uint64) bool {
+	at, found := m.reviewRowOf(record)
+	return found && m.reviews.At(at).Ended
+}
+
 // reviewRowOf finds the row of a review, open or decided.
 func (m *desk) reviewRowOf(record uint64) (at uint64, found bool) {
 	return searchReviews(m.reviews.First(), m.reviews.Next(), record, func(i uint64) uint64 { return m.reviews.At(i).Leaf })

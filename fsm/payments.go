@@ -119,8 +119,9 @@ func (m *ledger) referenceOver(row *referenceRow) bool {
 }
 
 func (m *ledger) forgetOutcome() {
-	row := m.outcomes.At(m.outcomes.First())
-	m.giveBack(wire.TableOutcomes, row.Owner, oneRow)
-	delete(m.outcomeAt, row.Leaf)
+	first := m.outcomes.First()
+	if row := m.outcomes.At(first); m.outcomeAt[row.Leaf] == first { // Else a late settle came.
+		delete(m.outcomeAt, row.Leaf)
+	}
 	m.outcomes.DropFront()
 }

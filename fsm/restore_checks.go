@@ -237,11 +237,18 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 
 // fitsOutcome checks that a payment that has ended is not held.
 func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
-	m.take(wire.TableOutcomes, row.Owner, oneRow)
 	if _, open := m.holdAt[row.Leaf]; open || row.State == HoldOpen || row.State > HoldExpired {
 		return false
 	}
-	return row.Leaf < row.Later && row.Unresolved < row.Later && m.hasLeaf(row.Later) && m.hasLeaf(row.Late) && (before == nil || row.Later > before.Later) && enterOnce(m.outcomeAt, row.Leaf, at)
+	first := enterOnce(m.outcomeAt, row.Leaf, at)
+	return row.Leaf < row.Later && row.Unresolved < row.Later && m.hasLeaf(row.told()) && (before == nil || row.told() > before.told()) && (first || row.Late != 0)
+}
+
+func (m *ledger) checkEndedFrom() error {
+	if m.endedFrom > m.size || m.outcomes.Len() > 0 && m.outcomes.At(m.outcomes.First()).told() < m.endedFrom {
+		return errPositions
+	}
+	return nil
 }
 
 func (m *ledger) fitsReference(at uint64, row, before *referenceRow) bool {

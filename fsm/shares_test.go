@@ -73,10 +73,6 @@ func secondBooks(m *Machine) (books [wire.SharedTables + 1]map[string]Part) {
 	}
 	for i := l.holds.First(); i < l.holds.Next(); i++ {
 		add(wire.TableHolds, byKey(l.holds.At(i).Screener), oneRow)
-		add(wire.TableOutcomes, byKey(l.holds.At(i).Screener), oneRow)
-	}
-	for i := l.outcomes.First(); i < l.outcomes.Next(); i++ {
-		add(wire.TableOutcomes, byOwner(l.outcomes.At(i).Owner), oneRow)
 	}
 	for i := l.references.First(); i < l.references.Next(); i++ {
 		if row := l.references.At(i); row.Key != (engine.ReferenceKey{}) {
@@ -194,7 +190,7 @@ func (h *tenants) ofCall(c *wire.Common) map[wire.SharedTable]string {
 		owner = h.m.settings.Keys[c.Key.Row-1].Owner
 	}
 	whose := map[wire.SharedTable]string{}
-	for _, table := range []wire.SharedTable{wire.TableHolds, wire.TableOutcomes, wire.TableReferences, wire.TableReviews} {
+	for _, table := range []wire.SharedTable{wire.TableHolds, wire.TableReferences, wire.TableReviews} {
 		whose[table] = owner
 	}
 	return whose

@@ -87,7 +87,8 @@ type snapshotMeta struct {
 	Root           [32]byte      `cbor:"9,keyasint"`
 	Firsts         []uint64      `cbor:"10,keyasint"` // The first positions of the tables whose rows are dropped at the front, in the order of sections.
 	Staged         *stagedMeta   `cbor:"11,keyasint,omitempty"`
-	SaltKey        [16]byte      `cbor:"12,keyasint"` // The key of SaltDay; earlier keys cannot be computed from it.
+	EndedFrom      uint64        `cbor:"23,keyasint,omitempty"` // The leaf from which on all endings of payments are in the table.
+	SaltKey        [16]byte      `cbor:"12,keyasint"`           // The key of SaltDay; earlier keys cannot be computed from it.
 	SaltDay        engine.Day    `cbor:"13,keyasint"`
 	Sweep          uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
 	UserNext       uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
@@ -196,7 +197,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 // writeHead writes the sections before the tables.
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
-		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, KeysFrom: v.KeysFrom, Size: v.Size, Oldest: v.Oldest,
+		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, KeysFrom: v.KeysFrom, EndedFrom: v.endedFrom, Size: v.Size, Oldest: v.Oldest,
 		Frontier: v.frontier, Root: v.Root, SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Statuses: statusMeta{Minute: v.standing.minute, Changed: v.standing.changed},
 	}

@@ -273,6 +273,7 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 func (m *Machine) Everything(out *Effects) {
 	out.beginEntry(m.index, m.term, m.size)
 	out.Time, out.Oldest, out.OldestDay, out.KeysFrom = m.now, m.oldest, m.oldestDay(m.now), m.keysFrom
+	out.EndedFrom = m.ledger.endedFrom
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
 		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
 	}

@@ -47,10 +47,6 @@ func TestRowsCostWhatIsCounted(t *testing.T) {
 		wire.TableHolds: func(w *world, n int) {
 			w.m.ledger.openHold(holdRow{Leaf: uint64(n), ExpiresAt: engine.Time(n), Reference: engine.ReferenceKey{1}})
 		},
-		wire.TableOutcomes: func(w *world, n int) {
-			w.m.ledger.noteEnding(uint64(n), HoldSettled, 0, 0)
-			w.out.Outcomes = w.out.Outcomes[:0]
-		},
 		wire.TableReferences: func(w *world, n int) {
 			w.m.ledger.useReference(engine.ReferenceKey{byte(n), byte(n >> 8), byte(n >> 16)}, 1, 0)
 		},

@@ -21,6 +21,7 @@ import (
 	"railguard/audit/note"
 	"railguard/cluster/report"
 	"railguard/edge"
+	"railguard/edge/edgetest"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -36,13 +37,13 @@ type testNode struct {
 	t     testing.TB
 	mutex sync.Mutex
 
-	machine  *fsm.Machine
-	out      fsm.Effects
-	index    uint64
-	seq      uint64
-	now      engine.Time
-	store    *audit.Store
-	older    olderKeys
+	machine *fsm.Machine
+	out     fsm.Effects
+	index   uint64
+	seq     uint64
+	now     engine.Time
+	store   *audit.Store
+	*edgetest.Indexes
 	disk     *audittest.MemDir // The disk of the audit store.
 	written  []audit.Leaf      // All leaves.
 	builder  *fsm.StatusBuilder
@@ -112,7 +113,7 @@ func newTestNode(t testing.TB) *testNode {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	n.store = store
-	n.older.open(t, store)
+	n.Indexes = edgetest.OpenIndexes(t, store)
 	n.deps = Deps{
 		Proposer: n, Published: n, Records: n, Lists: n, Operations: n, Secrets: n.secrets,
 		Node: "n1", Version: "0.0.0-test", AdminToken: "admin-token-of-the-tests", Now: n.wallClock,
@@ -270,9 +271,8 @@ func (n *testNode) publish() {
 	}
 	if len(leaves) > 0 {
 		require.NoError(n.t, n.store.Append(n.out.FirstLeaf, leaves))
-		n.older.add(n.out.FirstLeaf, leaves)
 	}
-	n.older.from.Store(n.out.KeysFrom)
+	n.Take(&n.out, leaves, n.outcomes)
 	for _, p := range n.out.Agents {
 		n.agents[p.Slot] = p
 	}

@@ -4,50 +4,18 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
 
-	"railguard/audit"
-	"railguard/audit/audittest"
-	"railguard/audit/keyindex"
 	"railguard/engine"
 )
 
-// olderKeys finds the Idempotency-Keys that the state has forgotten, as a node's files do.
-type olderKeys struct {
-	t     testing.TB
-	index *keyindex.Index
-	from  atomic.Uint64
-	lost  atomic.Bool // The files are being made again.
-}
-
-func (o *olderKeys) open(t testing.TB, store *audit.Store) {
-	index, err := keyindex.Open(audittest.NewMemDir(), store, keyindex.Options{
-		IsKey: engine.IsKeyedFilter, Kept: time.Duration(engine.IdempotencyKept), Leaves: 16, Inline: true,
-	})
-	require.NoError(t, err)
-	o.t, o.index = t, index
-}
-
-func (o *olderKeys) add(first uint64, leaves []audit.Leaf) {
-	o.index.Add(first, leaves)
-	o.index.Settle()
-}
-
-func (n *testNode) KeysFrom() uint64 { return n.older.from.Load() }
-
-func (n *testNode) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
-	if n.older.lost.Load() {
-		return nil, 0, keyindex.ErrIncomplete
-	}
-	return n.older.index.Leaves(engine.KeyedFilter(key), 16)
-}
-
 // untimed leaves out how long the call took.
-func untimed(body string) string { return regexp.MustCompile(`"latencyMs":[0-9.]+`).ReplaceAllString(body, "") }
+func untimed(body string) string {
+	return regexp.MustCompile(`"latencyMs":[0-9.]+`).ReplaceAllString(body, "")
+}
 
 // keepFewKeys makes the state forget all but eight Idempotency-Keys.
 func keepFewKeys(t *testing.T) {
@@ -112,11 +80,11 @@ func TestKeysAreKeptForADay(t *testing.T) {
 	require.NotZero(t, n.KeysFrom())
 	retry()
 
-	n.older.lost.Store(true)
+	n.Lost.Store(true)
 	w = n.do("acme", "POST", "/v1/screen", calls[0].body, "Idempotency-Key", "k0")
 	require.Equal(t, 503, w.Code, "without the files nobody knows: %s", w.Body)
 	require.Contains(t, w.Body.String(), "reading its history back")
-	n.older.lost.Store(false)
+	n.Lost.Store(false)
 	require.Equal(t, 200, n.do("acme", "POST", "/v1/screen", strings.Replace(calls[0].body, "0.01", "0.04", 1)).Code, "a call without a key needs no file")
 
 	n.advance(engine.IdempotencyKept - engine.Minute)
@@ -130,4 +98,74 @@ func TestKeysAreKeptForADay(t *testing.T) {
 	w = n.do("acme", "POST", "/v1/screen", calls[0].other, "Idempotency-Key", "k0")
 	require.Equal(t, 200, w.Code, "a day later the key is free: %s", w.Body)
 	require.Empty(t, w.Header().Get("Idempotent-Replayed"))
+}
+
+// TestEndingsAreKept: however many payments end after it, what became of a payment is shown, told
+// again, and proven, a late settle included. A node that cannot look says so.
+func TestEndingsAreKept(t *testing.T) {
+	limits := engine.LimitsOf(engine.FormatNewest)
+	before := *limits
+	t.Cleanup(func() { *limits = before })
+	limits.Outcomes = 4
+	n := newTestNode(t)
+	n.addSettler()
+	_, token := n.registered("")
+	pay := func(more string) string {
+		return textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1`+more+`}`), 200), "txnId")
+	}
+	do := func(txn, verb, body string, want int) *fastjson.Value {
+		t.Helper()
+		return answer(t, n.do("settler", "POST", "/v1/transactions/"+txn+"/"+verb, body), want)
+	}
+	hold := `,"hold":{"ttlSeconds":60}`
+	settled, released, unheld, unresolved := pay(hold), pay(hold), pay(""), pay(hold)
+	first := textOf(do(settled, "settle", `{}`, 200), "eventId")
+	gone := textOf(do(released, "release", `{"reason":"r"}`, 200), "eventId")
+	plain := textOf(do(unheld, "settle", `{}`, 200), "eventId")
+	n.advance(engine.Hour) // The hold is unresolved.
+	flood := func() {
+		for range 10 {
+			do(pay(hold), "settle", `{}`, 200)
+		}
+	}
+	flood()
+	require.NotZero(t, n.EndedFrom())
+
+	shown := func(txn string) *fastjson.Value {
+		t.Helper()
+		return answer(t, n.do("auditor", "GET", "/v1/audit/"+txn, ""), 200)
+	}
+	ends := func(txn, state, event string) {
+		t.Helper()
+		v := shown(txn)
+		require.Equal(t, state, textOf(v, "payment", "state"), v.String())
+		require.Equal(t, event, textOf(v, "payment", "eventId"))
+	}
+	size := n.store.Size()
+	ends(settled, "settled", first)
+	ends(unheld, "settled", plain)
+	ends(released, "released", gone)
+	require.Equal(t, "unresolved", textOf(shown(unresolved), "payment", "state"))
+	require.Equal(t, first, textOf(do(settled, "settle", `{}`, 200), "eventId"), "the first answer stands")
+	require.Equal(t, gone, textOf(do(released, "release", `{"reason":"r"}`, 200), "eventId"))
+	require.Equal(t, "invalid_transition", textOf(do(settled, "release", `{"reason":"r"}`, 409), "code"))
+	require.Equal(t, size, n.store.Size(), "nothing was written")
+
+	n.Lost.Store(true)
+	require.Equal(t, "overloaded", textOf(do(settled, "settle", `{}`, 503), "code"))
+	answer(t, n.do("auditor", "GET", "/v1/audit/"+released, ""), 503)
+	do(pay(hold), "settle", `{}`, 200) // Of a new payment the state knows all.
+	n.Lost.Store(false)
+
+	late := do(released, "settle", `{}`, 200)
+	require.True(t, late.GetBool("late"), late.String())
+	resolved := do(unresolved, "settle", `{}`, 200)
+	flood()
+	ends(released, "released", gone)
+	require.Equal(t, textOf(late, "eventId"), textOf(shown(released), "lateSettlement", "eventId"), shown(released).String())
+	ends(unresolved, "settled", textOf(resolved, "eventId"))
+	require.Equal(t, textOf(late, "eventId"), textOf(do(released, "settle", `{}`, 200), "eventId"))
+	for _, txn := range []string{settled, released, unheld, unresolved} {
+		answer(t, n.do("auditor", "GET", "/v1/audit/"+txn+"/proof", ""), 200)
+	}
 }

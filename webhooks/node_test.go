@@ -156,6 +156,8 @@ func (n *testNode) WaitApplied(context.Context, uint64) error                { r
 func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool)         { return 0, false }
 func (n *testNode) KeysFrom() uint64                                         { return 0 }
 func (n *testNode) KeyedLeaves([16]byte) ([]audit.PlacedLeaf, uint64, error) { return nil, 0, nil }
+func (n *testNode) EndedFrom() uint64                                        { return 0 }
+func (n *testNode) EndingLeaves(uint64) ([]audit.PlacedLeaf, uint64, error)  { return nil, 0, nil }
 func (n *testNode) OperatorsNamed(string) (engine.OperatorSlot, int)         { return 0, 0 }
 func (n *testNode) OperatorsLike(string) []engine.OperatorSlot               { return nil }
 func (n *testNode) Agent(engine.AgentSlot) *engine.AgentProfile              { return nil }

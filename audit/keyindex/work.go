@@ -181,7 +181,7 @@ func (x *Index) forgetOld() {
 	x.mu.Lock()
 	var old []*file
 	x.files = slices.DeleteFunc(slices.Clone(x.files), func(f *file) bool {
-		if x.isYoung(f.timeLast) {
+		if f.next > x.floor && x.isYoung(f.timeLast) {
 			return false
 		}
 		old = append(old, f)

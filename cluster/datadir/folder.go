@@ -33,7 +33,7 @@ const (
 	KeyFile      = "node.key"
 	RaftFolder   = "raft"
 	AuditFolder  = "audit"
-	KeysFolder   = "keys" // Of the index of Idempotency-Keys, which is made from history.
+	KeysFolder   = "keys" // Of the indexes that are made from history.
 	ListFolder   = "lists"
 	JobFolder    = "jobs"
 )

@@ -8,13 +8,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit"
 	"railguard/audit/audittest"
-	"railguard/audit/keyindex"
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
@@ -30,10 +28,10 @@ const Start = engine.Time(1774150408589) * engine.Millisecond
 // World is a cluster of one node. It implements edge.Published, edge.Records and
 // retrace.Cluster.
 type World struct {
-	T       testing.TB
-	Judges  *edge.Judges
-	Store   *audit.Store
-	Keys    *keyindex.Index
+	T      testing.TB
+	Judges *edge.Judges
+	Store  *audit.Store
+	*Indexes
 	Secrets *seal.Secrets
 
 	ReadError  error       // If set, every question to the leader fails with it.
@@ -69,7 +67,6 @@ type state struct {
 	proposals    map[uint64]uint64
 	comments     map[uint64][]uint64
 	outcomes     map[uint64][]uint64
-	keysFrom     uint64
 	view         *fsm.View // Set only for a node that is behind.
 }
 
@@ -93,8 +90,7 @@ func NewWith(t testing.TB, change func(*wire.Genesis)) *World {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	w.Store = store
-	w.Keys, err = keyindex.Open(audittest.NewMemDir(), store, keyindex.Options{IsKey: engine.IsKeyedFilter, Kept: time.Duration(engine.IdempotencyKept), Leaves: 16, Inline: true})
-	require.NoError(t, err)
+	w.Indexes = OpenIndexes(t, store)
 	w.Judges = w.NewJudges()
 	genesis, err := seal.NewGenesis(seal.GenesisOptions{Secrets: w.Secrets, PublicURL: "https://pay.example.com", Dev: true, TestClock: true})
 	require.NoError(t, err)
@@ -143,9 +139,8 @@ func (w *World) keepLeaves() {
 	}
 	if len(leaves) > 0 {
 		require.NoError(w.T, w.Store.Append(w.out.FirstLeaf, leaves))
-		w.Keys.Add(w.out.FirstLeaf, leaves)
-		w.Keys.Settle()
 	}
+	w.Take(&w.out, leaves, w.leads.outcomes)
 }
 
 // publish publishes the effects of an entry, as a node does.
@@ -177,7 +172,6 @@ func (w *World) publish() {
 	for _, link := range w.out.Comments {
 		s.comments[link.Leaf] = append(s.comments[link.Leaf], link.Later)
 	}
-	s.keysFrom = w.out.KeysFrom
 	for _, link := range w.out.Outcomes {
 		if !link.Late { // It takes the place of the leaf that said that the payment is unresolved.
 			s.outcomes[link.Leaf] = nil
@@ -379,17 +373,6 @@ func (w *World) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.machine.ReferenceUsed(key)
-}
-
-// KeysFrom implements edge.Published.
-func (w *World) KeysFrom() uint64 { return read(w, func(s *state) uint64 { return s.keysFrom }) }
-
-// KeyedLeaves implements edge.Records. It knows what the leader knows, unless LeafError is set.
-func (w *World) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
-	if w.LeafError != nil {
-		return nil, 0, w.LeafError
-	}
-	return w.Keys.Leaves(engine.KeyedFilter(key), 16)
 }
 
 func (w *World) OperatorsNamed(name string) (engine.OperatorSlot, int) {

@@ -28,4 +28,16 @@ type Hold struct {
 	Screener   uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the screening call; 0: the node itself.
 	Operator   engine.OperatorSlot `cbor:"15,keyasint,omitempty"` // The agent's operator, from the record.
 	Forwarded  bool                `cbor:"14,keyasint,omitempty"` // This product's facilitator forwarded the payment and was told the outcome.
+	Past       *Past               `cbor:"16,keyasint,omitempty"` // nil: the edge knew that the state has all endings of the payment.
+}
+
+// Past is what the edge found of the end of a payment that the state may have forgotten
+// (decision 125).
+type Past struct {
+	Looked     uint64      `cbor:"1,keyasint"`           // It looked through all leaves below this one.
+	State      uint8       `cbor:"2,keyasint,omitempty"` // How the payment ended, in numbers of the state; 0: it has not.
+	Later      uint64      `cbor:"3,keyasint,omitempty"` // The leaf that ended it.
+	Late       uint64      `cbor:"4,keyasint,omitempty"` // The leaf of a settle after that; 0: none.
+	Unresolved uint64      `cbor:"5,keyasint,omitempty"` // The leaf that said before that it was unresolved; 0: none.
+	At         engine.Time `cbor:"6,keyasint,omitempty"` // When it ended.
 }

@@ -11,7 +11,6 @@ const (
 	TableUsers
 	TableStatuses
 	TableHolds
-	TableOutcomes
 	TableReferences
 	TableReviews
 	TableAlerts
@@ -21,7 +20,7 @@ const (
 
 var sharedTableNames = [SharedTables + 1]string{
 	TableAgents: "agents", TableFleets: "fleets", TableUsers: "users", TableStatuses: "status_entries", TableHolds: "holds",
-	TableOutcomes: "outcomes", TableReferences: "references", TableReviews: "open_reviews",
+	TableReferences: "references", TableReviews: "open_reviews",
 	TableAlerts: "open_alerts", TableSanctions: "sanctions_alerts",
 }
 

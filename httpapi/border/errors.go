@@ -314,7 +314,6 @@ var madeRoomBy = [wire.SharedTables + 1]string{
 	wire.TableUsers:      "users: each is erased 31 days after its last issuance",
 	wire.TableStatuses:   "credential versions that have not ended: each re-issue is one, and ends with its validity",
 	wire.TableHolds:      "payments that are held or unresolved: settle or release some",
-	wire.TableOutcomes:   "payments that are held, or ended within 90 days: a payment without a hold counts as it is",
 	wire.TableReferences: "payment references of the last 24 hours",
 	wire.TableReviews:    "open reviews: an officer decides some first",
 	wire.TableAlerts:     "open alerts: an officer acknowledges some first",

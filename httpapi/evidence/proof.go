@@ -125,10 +125,11 @@ func newestAbout(c *border.Request, record uint64) (uint64, error) {
 			newest = max(newest, report.Later)
 		}
 	}
-	for _, ending := range published.Outcomes(record) {
+	endings, err := c.Judge.Endings(record)
+	for _, ending := range endings {
 		newest = max(newest, ending)
 	}
-	return newest, nil
+	return newest, err
 }
 
 // writeProof writes a leaf and its audit path. For a screening record it also writes the

@@ -50,7 +50,7 @@ func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 	row := *m.holds.At(at)
 	m.uncountHold(&row)
 	m.dropHold(at)
-	m.noteEnding(outcomeRow{Leaf: row.Leaf, Later: m.size, At: m.now, State: state, Unresolved: row.Unresolved})
+	m.noteEnding(outcomeRow{Leaf: row.Leaf, State: state, Unresolved: row.Unresolved})
 	if state != HoldSettled {
 		m.freeReference(row.Reference, row.Leaf)
 	}
@@ -60,6 +60,9 @@ func (m *ledger) endHold(at uint64, state HoldState) holdRow {
 // noteEnding notes how a payment ended, or that it was settled late. The leaf that tells of it is
 // written next.
 func (m *ledger) noteEnding(row outcomeRow) {
+	if row.Late == 0 {
+		row.Later, row.At = m.size, m.now
+	}
 	if m.outcomes.Len() >= m.limits.Outcomes { // From now on the oldest ending is found in the files alone.
 		m.endedFrom = m.outcomes.At(m.outcomes.First()).told() + 1
 		m.forgetOutcome()
@@ -94,7 +97,7 @@ func (m *ledger) pastOf(record uint64, past *wire.Past) (row outcomeRow, ended, 
 func (m *ledger) soundPast(b *wire.Hold) bool {
 	p := b.Past
 	return p == nil || p.State == 0 && p.Later == 0 && p.Late == 0 ||
-		HoldState(p.State) <= HoldExpired && p.Later > b.Leaf && max(p.Later, p.Late) < m.size && p.Unresolved < p.Later
+		HoldState(p.State) <= HoldExpired && p.Later > b.Leaf && m.hasLeaf(max(p.Later, p.Late)) && p.Unresolved < p.Later
 }
 
 // expireHolds looks at holds whose time is over, the earliest first, a bounded number in each
@@ -207,7 +210,7 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	}
 	past, ended, stale := m.pastOf(b.Leaf, b.Past)
 	if stale {
-		r.Code, r.Value = wire.Stale, m.endedFrom
+		goStale(r, m.endedFrom)
 		return
 	}
 	m.past = past
@@ -257,7 +260,7 @@ func (m *ledger) settlePayment(b *wire.Hold, ended bool, r *wire.Result) {
 			rest := max(b.Recorded-b.Amount, 0)
 			m.registry.changeBooks(payerIn(b), func(books *engine.Spend) { books.Return(day, rest) })
 		}
-		m.noteEnding(outcomeRow{Leaf: b.Leaf, Later: m.size, At: m.now, State: HoldSettled})
+		m.noteEnding(outcomeRow{Leaf: b.Leaf, State: HoldSettled})
 	}
 	if more := b.Amount - s.counted; more > 0 {
 		s.overLimit = m.registry.overLimit(payerIn(b), more)
@@ -377,7 +380,7 @@ func (m *ledger) releasePayment(b *wire.Hold, ended bool, r *wire.Result) {
 		returned = b.Recorded
 		m.registry.changeBooks(payerIn(b), func(s *engine.Spend) { s.Return(day, returned) })
 		m.freeReference(b.Reference, b.Leaf)
-		m.noteEnding(outcomeRow{Leaf: b.Leaf, Later: m.size, At: m.now, State: HoldReleased})
+		m.noteEnding(outcomeRow{Leaf: b.Leaf, State: HoldReleased})
 	}
 	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r)
 }

@@ -100,8 +100,7 @@ func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 		return
 	}
 	if b.Base != 0 && b.Base != wire.ListBase(m.settings.ListVersion) {
-		r.Value = m.settings.ListVersion
-		r.Code = wire.Stale
+		goStale(r, m.settings.ListVersion)
 		return
 	}
 	if b.Refresh {

@@ -17,7 +17,7 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	var revs engine.Basis
 	foldAgent(m, &revs, profile.Parent)
 	if b.Basis.List != m.settings.ListVersion || b.Basis.Revs != revs.Revs {
-		r.Code = wire.Stale
+		goStale(r, 0)
 		return
 	}
 	if !m.soundAgent(&profile) {
@@ -195,7 +195,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		refuse(r, wire.RefusedTransfer)
 		return
 	case old.Rev != b.BaseRev || b.List != m.settings.ListVersion:
-		r.Code = wire.Stale
+		goStale(r, 0)
 		return
 	case signing == nil || m.statusesFull():
 		refuse(r, wire.RefusedFull)

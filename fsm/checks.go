@@ -8,6 +8,11 @@ import (
 // Edges judge what they send. The checks here refuse only what would break Apply later: in
 // a leaf, in a row of the snapshot, in a live rule.
 
+// goStale sends a record back to its edge, which judges again. value is what it has to know for
+// that: the version of the list, the leaf below which it has to look for what the state has
+// forgotten, or 0.
+func goStale(r *wire.Result, value uint64) { r.Code, r.Value = wire.Stale, value }
+
 // fitsLeaf tells whether an edge's part of a leaf leaves room for Apply's part.
 func (m *core) fitsLeaf(fragment []byte, filters []uint64) bool {
 	return len(fragment) <= m.limits.FragmentBytes && len(filters) <= m.limits.FilterKeys

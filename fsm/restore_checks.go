@@ -245,7 +245,7 @@ func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
 }
 
 func (m *ledger) checkEndedFrom() error {
-	if m.endedFrom > m.size || m.outcomes.Len() > 0 && m.outcomes.At(m.outcomes.First()).told() < m.endedFrom {
+	if m.outcomes.Len() > 0 && m.outcomes.At(m.outcomes.First()).told() < m.endedFrom {
 		return errPositions
 	}
 	return nil

@@ -118,7 +118,7 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		foldAgent(m, &revs, slot)
 	}
 	if b.Basis.List != m.settings.ListVersion || b.Basis.Revs != revs.Revs {
-		r.Code = wire.Stale
+		goStale(r, 0)
 		return
 	}
 	for _, slot := range profile.Agents {
@@ -198,7 +198,7 @@ func (m *registry) applyUserReissue(b *wire.UserReissue, r *wire.Result) {
 		refuse(r, wire.RefusedScope)
 		return
 	case old.Rev != b.BaseRev:
-		r.Code = wire.Stale
+		goStale(r, 0)
 		return
 	case signing == nil || m.statusesFull():
 		refuse(r, wire.RefusedFull)

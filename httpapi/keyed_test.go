@@ -31,8 +31,7 @@ func keepFewKeys(t *testing.T) {
 func TestKeysAreKeptForADay(t *testing.T) {
 	keepFewKeys(t)
 	n := newTenants(t)
-	type call struct{ path, body, other string }
-	calls := []call{
+	calls := []struct{ path, body, other string }{
 		{"/v1/screen", `{"token":"` + n.token + `","amount":0.01}`, `{"token":"` + n.token + `","amount":0.02}`},
 		{"/v1/fleets/create", `{"fleetName":"F","operatorLegalName":"Acme","dailyLimitUSDC":5}`, `{"fleetName":"G","operatorLegalName":"Acme","dailyLimitUSDC":5}`},
 		{"/v1/users/register", `{"legalName":"P","agentIds":["` + n.agent + `"]}`, `{"legalName":"Q","agentIds":["` + n.agent + `"]}`},

@@ -1,5 +1,6 @@
 // Package keyindex finds the leaves that bear a key, over days of history, by a few reads of
-// small pages: whether a call with that Idempotency-Key was made before (decision 125).
+// small pages: whether a call with that Idempotency-Key was made before, and how that payment ended
+// (decision 125).
 //
 // History itself can answer that, but it has a filter for each 65,536 leaves, of which a day at
 // full speed has 26,000. The index has files of sorted keys, each with a filter, and merges eight

@@ -178,13 +178,11 @@ func (m *ledger) endedBy(record uint64) uint64 {
 	if at, held := m.holdAt[record]; held && m.holds.At(at).Unresolved < m.size {
 		return m.holds.At(at).Unresolved
 	}
-	row := &m.past
-	if at, ended := m.outcomeAt[record]; ended {
-		row = m.outcomes.At(at)
-	}
-	if row.Leaf != record || row.Later == 0 {
+	at, ended := m.outcomeAt[record]
+	if !ended {
 		return 0
 	}
+	row := m.outcomes.At(at)
 	if row.Late != 0 && row.Late < m.size {
 		return row.Late
 	}
@@ -213,13 +211,11 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 		goStale(r, m.endedFrom)
 		return
 	}
-	m.past = past
 	if b.Op == wire.HoldSettle {
-		m.settlePayment(b, ended, r)
-	} else {
-		m.releasePayment(b, ended, r)
+		m.settlePayment(b, &past, ended, r)
+		return
 	}
-	m.past = outcomeRow{}
+	m.releasePayment(b, &past, ended, r)
 }
 
 // payerIn returns whose counters the payment counts in, as its record names them.
@@ -231,12 +227,11 @@ type settling struct {
 	late, notAllowed, overLimit bool
 }
 
-func (m *ledger) settlePayment(b *wire.Hold, ended bool, r *wire.Result) {
+func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended bool, r *wire.Result) {
 	var s settling
-	row := m.past
 	holdAt, open := m.holdAt[b.Leaf]
-	if ended && (row.State == HoldSettled || row.Late != 0) {
-		r.Code, r.Leaf, r.Time = wire.Unchanged, max(row.Later, row.Late), row.At
+	if ended && (past.State == HoldSettled || past.Late != 0) {
+		r.Code, r.Leaf, r.Time = wire.Unchanged, past.told(), past.At
 		return
 	}
 	if refusal := m.refuseSettle(b, ended); refusal != 0 {
@@ -246,8 +241,8 @@ func (m *ledger) settlePayment(b *wire.Hold, ended bool, r *wire.Result) {
 	switch {
 	case ended:
 		s.late = true
-		row.Late = m.size
-		m.noteEnding(row)
+		past.Late = m.size
+		m.noteEnding(*past)
 	case open:
 		row := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
@@ -357,14 +352,14 @@ func (m *ledger) refuseSettle(b *wire.Hold, ended bool) wire.Refusal {
 	return 0
 }
 
-func (m *ledger) releasePayment(b *wire.Hold, ended bool, r *wire.Result) {
+func (m *ledger) releasePayment(b *wire.Hold, past *outcomeRow, ended bool, r *wire.Result) {
 	var returned engine.USD
-	if row := m.past; ended {
-		if row.State == HoldReleased {
-			r.Code, r.Leaf, r.Time = wire.Unchanged, row.Later, row.At
+	if ended {
+		if past.State == HoldReleased {
+			r.Code, r.Leaf, r.Time = wire.Unchanged, past.Later, past.At
 			return
 		}
-		r.Value = row.Later
+		r.Value = past.Later
 		refuse(r, wire.RefusedEnded)
 		return
 	}

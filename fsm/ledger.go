@@ -26,8 +26,6 @@ type ledger struct {
 	unresolvedAt  map[uint64]uint64 // Position in unresolved, by the leaf of the screening record.
 	oldestOf      map[Owner]uint64  // A reference of each owner, or a position before its oldest.
 
-	past outcomeRow // What the edge said of the payment of the record that is applied.
-
 	// Scratch space of applyScreen.
 	screen      wire.Screen
 	moment      engine.Moment

@@ -18,7 +18,8 @@ import (
 type fault struct {
 	name   string
 	weight int
-	do     func(w *World)
+	do     func(w *World)                // nil: the fault has a scope.
+	at     func(w *World, hosts []*Host) // Is done to so many hosts at once as the scope says.
 }
 
 // bytesOfTheDead is the count of killed processes whose bytes were still on their way.
@@ -26,33 +27,30 @@ const bytesOfTheDead = "late bytes of a killed process"
 
 // faults are those that a schedule may draw.
 var faults = []fault{
-	{"isolate", 4, func(w *World) { w.Net.Isolate(w.one().ID, w.IDs()...); w.pause(1500) }},
-	{"isolate the leader", 4, func(w *World) { w.Net.Isolate(w.leading().ID, w.IDs()...); w.pause(1500) }},
-	{"cut one way", 3, func(w *World) { one, other := w.two(); w.Net.Cut(one.ID, other.ID); w.pause(1500) }},
-	{"cut some directions", 3, func(w *World) { w.cutSome(); w.pause(1500) }},
-	{"cut off the leader's answers", 2, func(w *World) { w.deafen(w.leading()); w.pause(1500) }},
-	{"partition", 3, func(w *World) { w.partition(); w.pause(1500) }},
-	{"break connections", 4, func(w *World) { one, other := w.two(); w.Net.Break(one.ID, other.ID) }},
-	{"late bytes of the dead", 4, func(w *World) { w.lateBytes() }},
-	{"bad weather", 4, func(w *World) {
+	{name: "isolate the leader", weight: 4, do: func(w *World) { w.Net.Isolate(w.leading().ID, w.IDs()...); w.pause(1500) }},
+	{name: "cut one way", weight: 3, do: func(w *World) { one, other := w.two(); w.Net.Cut(one.ID, other.ID); w.pause(1500) }},
+	{name: "cut some directions", weight: 3, do: func(w *World) { w.cutSome(); w.pause(1500) }},
+	{name: "cut off the leader's answers", weight: 2, do: func(w *World) { w.deafen(w.leading()); w.pause(1500) }},
+	{name: "partition", weight: 3, do: func(w *World) { w.partition(); w.pause(1500) }},
+	{name: "late bytes of the dead", weight: 4, do: func(w *World) { w.lateBytes() }},
+	{name: "bad weather", weight: 4, do: func(w *World) {
 		w.Net.Weather(time.Duration(w.Random.IntN(80))*time.Millisecond, w.Random.IntN(30))
 		w.pause(2000)
 	}},
-	{"crash", 6, func(w *World) { w.crash(w.one()) }},
-	{"crash the leader", 4, func(w *World) { w.crash(w.leading()) }},
-	{"crash all", 2, func(w *World) { w.crashAll() }},
-	{"restart", 2, func(w *World) { w.restart(w.one()) }},
-	{"transfer", 4, func(w *World) { w.transfer() }},
-	{"snapshot", 4, func(w *World) { w.snapshot(w.one()) }},
-	{"snapshot on all", 2, func(w *World) { w.snapshotAll() }},
-	{"wipe", 1, func(w *World) { w.wipe(w.one()) }},
-	{"clock", 3, func(w *World) { w.clock(w.one()) }},
-	{"all clocks leap together", 3, func(w *World) { w.allClocks() }},
-	{"list", 5, func(w *World) { w.list() }},
-	{"disk error", 2, func(w *World) { w.one().Doom().Break(); w.pause(800) }},
-	{"slow disk", 4, func(w *World) { w.slow(w.one()) }},
-	{"all disks hang", 2, func(w *World) { w.hangAll(time.Duration(1000+w.Random.IntN(59_000)) * time.Millisecond) }},
-	{"hanging disk", 2, func(w *World) { w.leading().Doom().Hang(); w.pause(2500) }},
+	{name: "crash the leader", weight: 4, do: func(w *World) { w.crash([]*Host{w.leading()}) }},
+	{name: "transfer", weight: 4, do: func(w *World) { w.transfer() }},
+	{name: "wipe", weight: 1, do: func(w *World) { w.wipe(w.one()) }},
+	{name: "list", weight: 5, do: func(w *World) { w.list() }},
+
+	{name: "isolate", weight: 5, at: func(w *World, hosts []*Host) { w.isolate(hosts); w.pause(1500) }},
+	{name: "break connections", weight: 4, at: func(w *World, hosts []*Host) { w.breakLinks(hosts) }},
+	{name: "crash", weight: 9, at: func(w *World, hosts []*Host) { w.crash(hosts) }},
+	{name: "restart", weight: 3, at: func(w *World, hosts []*Host) { w.restart(hosts) }},
+	{name: "snapshot", weight: 5, at: func(w *World, hosts []*Host) { w.snapshot(hosts) }},
+	{name: "clock", weight: 6, at: func(w *World, hosts []*Host) { w.clock(hosts) }},
+	{name: "disk error", weight: 3, at: func(w *World, hosts []*Host) { w.breakDisks(hosts) }},
+	{name: "slow disk", weight: 5, at: func(w *World, hosts []*Host) { w.slow(hosts) }},
+	{name: "hanging disk", weight: 4, at: func(w *World, hosts []*Host) { w.hang(hosts) }},
 }
 
 var faultWeights = func() (sum int) {
@@ -71,26 +69,6 @@ func (w *World) drawFault() fault {
 		}
 	}
 	return faults[0]
-}
-
-// hangAll makes the disks of all hosts hang together, as one storage under all of them does, and
-// lets them go on.
-func (w *World) hangAll(lasts time.Duration) {
-	var hung []*disk
-	for _, host := range w.hosts {
-		host.mu.Lock()
-		if host.node != nil && !host.doomed {
-			hung = append(hung, host.disk)
-		}
-		host.mu.Unlock()
-	}
-	for _, one := range hung {
-		one.Hang()
-	}
-	time.Sleep(lasts)
-	for _, one := range hung {
-		one.Heal()
-	}
 }
 
 func (w *World) one() *Host { return w.hosts[w.Random.IntN(len(w.hosts))] }
@@ -173,42 +151,6 @@ func (w *World) loss() audittest.Loss {
 	return []audittest.Loss{audittest.LoseAll, audittest.LoseNone, audittest.LoseSome}[w.Random.IntN(3)]
 }
 
-func (w *World) crash(host *Host) {
-	host.Crash(w.loss())
-	if w.Random.IntN(3) > 0 { // Otherwise it stays down during the next faults.
-		w.pause(1000)
-		host.Start()
-	}
-}
-
-// crashAll cuts the power of all hosts at once. Then the nodes end concurrently, which only
-// cleans up their goroutines.
-func (w *World) crashAll() { w.crashAllWith(func(*Host) {}) }
-
-func (w *World) crashAllWith(meanwhile func(host *Host)) {
-	for _, host := range w.hosts {
-		host.PowerOff(w.loss())
-	}
-	var all sync.WaitGroup
-	for _, host := range w.hosts {
-		all.Go(host.reap)
-	}
-	all.Wait()
-	w.pause(1000)
-	for _, host := range w.hosts {
-		meanwhile(host)
-		host.Start()
-	}
-}
-
-func (w *World) restart(host *Host) {
-	host.Stop()
-	w.pause(300)
-	if host.Node() == nil {
-		host.Start()
-	}
-}
-
 // transfer hands over the leadership. After a transfer that failed it makes no other in the same
 // term, because raft can then hang for ever (guard G5, which has tests of its own).
 func (w *World) transfer() {
@@ -230,20 +172,6 @@ func (w *World) transfer() {
 	_ = node.TransferLeader(ctx, w.one().ID)
 }
 
-func (w *World) snapshot(host *Host) {
-	if node := host.Node(); node != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_, _ = node.Snapshot(ctx)
-	}
-}
-
-func (w *World) snapshotAll() {
-	for _, host := range w.hosts {
-		w.snapshot(host)
-	}
-}
-
 // wipe gives a host a new disk and waits until the host has its vote again. It does so only while
 // all other hosts are up and have everything that was acknowledged, because no group survives the
 // loss of more than a minority of its disks.
@@ -259,48 +187,6 @@ func (w *World) wipe(host *Host) {
 	require.Eventually(w.t, func() bool {
 		return w.leading().Node().Status(context.Background()).Quorum.Healthy == len(w.hosts)
 	}, time.Minute, 50*time.Millisecond, "%s has no vote again", host.ID)
-}
-
-// clock makes one host's clock wrong and sets the clock that was wrong before right again. So a
-// quorum always has right clocks.
-func (w *World) clock(host *Host) {
-	for _, other := range w.hosts {
-		other.Clock.Right()
-	}
-	host.Clock.Jump([]time.Duration{24 * time.Hour, -24 * time.Hour, time.Hour, -5 * time.Minute, 700 * time.Millisecond}[w.Random.IntN(5)])
-	w.pause(1000)
-}
-
-// allClocks makes the clocks of all hosts wrong together, as one source of time does: further than
-// is credible, or back. Meanwhile the power goes away, or the leader changes, or nothing else
-// happens.
-func (w *World) allClocks() {
-	by := []time.Duration{100 * 24 * time.Hour, 9 * time.Hour, 2 * time.Hour, -24 * time.Hour}[w.Random.IntN(4)]
-	leap := func(host *Host) {
-		host.Clock.Right()
-		host.Clock.Jump(by)
-	}
-	if w.Random.IntN(2) == 0 {
-		w.crashAllWith(leap)
-	} else {
-		for _, host := range w.hosts {
-			leap(host)
-		}
-		w.transfer()
-	}
-	w.pause(4000)
-	for _, host := range w.hosts {
-		host.Clock.Right()
-	}
-}
-
-func (w *World) slow(host *Host) {
-	host.mu.Lock()
-	life := host.disk
-	host.mu.Unlock()
-	life.Slow(time.Duration(5+w.Random.IntN(300)) * time.Millisecond)
-	w.pause(1500)
-	life.Slow(0)
 }
 
 // mend ends all faults.

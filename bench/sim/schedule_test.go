@@ -97,7 +97,9 @@ func TestSchedules(t *testing.T) {
 		// The weights are such that a hundred schedules have every fault, and every event for
 		// which a fault is made.
 		for _, f := range faults {
-			require.GreaterOrEqual(t, sum[f.name], runs/100, "%s: %v", f.name, sum)
+			for _, name := range f.names() {
+				require.GreaterOrEqual(t, sum[name], runs/100, "%s: %v", name, sum)
+			}
 		}
 		for _, what := range []string{bytesOfTheDead, "of a fleet"} { // Lost names of files are not in this list: only a mutant of the product forgets to sync a name.
 			require.GreaterOrEqual(t, sum[what], runs/100, "%s: %v", what, sum)
@@ -150,10 +152,7 @@ func schedule(t testing.TB, seed uint64) (counts map[string]int) {
 	defer l.end() // A check that fails must not leave clients in the bubble.
 	for range 4 + draw.IntN(5) {
 		time.Sleep(time.Duration(50+draw.IntN(400)) * time.Millisecond)
-		f := w.drawFault()
-		w.trace(f.name)
-		w.count(f.name, 1)
-		f.do(w)
+		w.strike(w.drawFault())
 		if draw.IntN(3) > 0 { // Otherwise the fault goes on during the next ones.
 			w.mend()
 		}

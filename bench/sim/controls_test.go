@@ -146,9 +146,12 @@ func TestControlLostWrites(t *testing.T) {
 		}
 		w.powerOff(w.hosts)
 		for _, host := range w.hosts {
-			last, err := host.log.LastIndex()
+			log, err := datadir.OpenLog(filepath.Join(host.files.root, datadir.RaftFolder))
 			require.NoError(t, err)
-			require.NoError(t, host.log.DeleteRange(last-3, last))
+			last, err := log.LastIndex()
+			require.NoError(t, err)
+			require.NoError(t, log.DeleteRange(last-3, last))
+			require.NoError(t, log.Close())
 			require.NoError(t, os.Remove(filepath.Join(host.files.root, datadir.ReachedFile)), "a node that knows better does not start")
 			host.Start()
 		}

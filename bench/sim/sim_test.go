@@ -84,7 +84,7 @@ func TestSnapshotOutlivesThePower(t *testing.T) {
 		for _, host := range w.Hosts() {
 			info, err := host.Node().Snapshot(t.Context())
 			require.NoError(t, err)
-			first, err := host.log.FirstIndex()
+			first, err := host.disk.log.FirstIndex()
 			require.NoError(t, err)
 			require.Greater(t, first, uint64(1), "the log was cut")
 			require.Greater(t, info.Index, first)

@@ -18,7 +18,6 @@ import (
 
 	"railguard/audit/audittest"
 	"railguard/cluster"
-	"railguard/cluster/datadir"
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -63,7 +62,6 @@ type Host struct {
 	ID    string
 	world *World
 	Clock *Clock
-	log   *raft.InmemStore
 
 	mu      sync.Mutex
 	history *audittest.MemDir
@@ -76,6 +74,7 @@ type Host struct {
 	left    []string // Old folders to which a process without power may still write.
 	doomed  bool     // A fault was made that may make the node give up.
 	gaveUp  bool     // The node gave up for a reason that a restart mends.
+	late    bool     // The host came when there was a group: it never forms one.
 }
 
 // Clock is a host's clock: the bubble's, with an offset of its own.
@@ -101,12 +100,14 @@ func NewWorld(t testing.TB, seed uint64, count int) *World {
 	w := &World{t: t, Net: NewNetwork(seed), Random: rand.New(rand.NewPCG(seed, 2)), dir: memoryDir(t)}
 	w.observed.digests, w.observed.roots = map[uint64][32]byte{}, map[uint64][32]byte{}
 	for i := range count {
-		w.hosts = append(w.hosts, &Host{
-			ID: fmt.Sprintf("n%d", i+1), world: w, Clock: &Clock{start: time.Now()},
-			log: raft.NewInmemStore(), history: audittest.NewMemDir(),
-		})
+		w.hosts = append(w.hosts, w.addHost(i+1))
 	}
 	return w
+}
+
+// addHost makes a host that is not of the world yet.
+func (w *World) addHost(number int) *Host {
+	return &Host{ID: fmt.Sprintf("n%d", number), world: w, Clock: &Clock{start: time.Now()}, history: audittest.NewMemDir()}
 }
 
 // memoryDir makes a folder that is removed after the test. If the system has a file system in
@@ -156,8 +157,11 @@ func (h *Host) Start() {
 		h.takeFiles()
 	}
 	kept := h.files
-	life := &disk{InmemStore: h.log, host: h, adjust: h.world.Adjust, released: make(chan struct{}), fallen: make(chan struct{})}
-	history := h.history
+	life := &disk{files: kept, host: h, adjust: h.world.Adjust, released: make(chan struct{}), fallen: make(chan struct{})}
+	history, expect := h.history, len(h.world.hosts)
+	if h.late {
+		expect = 0
+	}
 	h.doomed, h.gaveUp = false, false
 	port := h.world.Net.Of(h.ID)
 	h.port = port
@@ -166,9 +170,9 @@ func (h *Host) Start() {
 	node, err := cluster.Open(cluster.Config{
 		Logger: h.world.logger(),
 		ID:     h.ID, DataDir: kept.root, Disk: kept, ListenCluster: h.address(), Join: others,
-		BootstrapExpect: len(h.world.hosts), Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
+		BootstrapExpect: expect, Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history,
-		OpenLog:   func(string) (datadir.LogStore, error) { return life, nil },
+		OpenLog:   life.open,
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
 		Snapshot:  cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
 		Timing:    cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},
@@ -258,7 +262,7 @@ func (h *Host) close(node *cluster.Node, life *disk) {
 	select {
 	case err := <-closed:
 		require.NoError(h.world.t, err, h.ID)
-		life.end(h.world.Random)
+		life.end()
 	case <-life.fallen:
 		h.mu.Lock()
 		h.node = node
@@ -280,7 +284,7 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.disk != nil {
-		h.disk.end(h.world.Random)
+		h.disk.end()
 	}
 	h.history = h.history.CrashClone(loss, h.world.Random)
 	if h.files != nil {
@@ -314,7 +318,7 @@ func (h *Host) Wipe() {
 	h.Crash(audittest.LoseAll)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.log, h.history = raft.NewInmemStore(), audittest.NewMemDir()
+	h.history = audittest.NewMemDir()
 	require.NoError(h.world.t, os.RemoveAll(h.files.root))
 	h.takeFiles()
 }

@@ -5,11 +5,14 @@ import (
 	"os"
 )
 
-// Disk makes the folder's small files and its snapshots survive a power cut. It is the seam for
-// disks that lose what was not synced. The syncs of raft's own file store bypass it.
+// Disk makes the folder's small files, the log's segments and the snapshots survive a power cut. It
+// is the seam for disks that lose what was not synced, are slow, hang or fail. The syncs of raft's
+// own file store and of the file of votes bypass it.
 type Disk interface {
 	// SyncFile makes a file's content durable.
 	SyncFile(f *os.File) error
+	// SyncData does the same to a file whose size has not changed.
+	SyncData(f *os.File) error
 	// Rename gives a file another name, which is durable when its folder is synced.
 	Rename(from, to string) error
 	// SyncFolder makes the names in a folder durable.
@@ -21,6 +24,9 @@ type SystemDisk struct{}
 
 // SyncFile implements Disk.
 func (SystemDisk) SyncFile(f *os.File) error { return f.Sync() }
+
+// SyncData implements Disk.
+func (SystemDisk) SyncData(f *os.File) error { return syncData(f) }
 
 // Rename implements Disk.
 func (SystemDisk) Rename(from, to string) error { return os.Rename(from, to) }

@@ -41,6 +41,7 @@ type journal struct {
 	raft.StableStore // Term and vote.
 
 	votes   io.Closer
+	disk    Disk
 	dir     string
 	write   bool
 	room    int64      // Least size of a new file.
@@ -54,8 +55,8 @@ type journal struct {
 }
 
 // openJournal opens the files of a folder and checks every record in them.
-func openJournal(dir string, votes LogStore, write bool, room int64) (*journal, error) {
-	j := &journal{StableStore: votes, votes: votes, dir: dir, write: write, room: room}
+func openJournal(seams Seams, dir string, votes LogStore, write bool) (*journal, error) {
+	j := &journal{StableStore: votes, votes: votes, disk: seams.Disk, dir: dir, write: write, room: seams.Room}
 	if err := j.loadFiles(); err != nil {
 		return nil, errors.Join(err, j.closeSegments())
 	}
@@ -142,12 +143,12 @@ func (j *journal) takeFile(path string, newest bool) error {
 		err = spoiltError("%s is spoilt at byte %d", path, s.end)
 	case torn && j.write: // No later append may run into the torn rest.
 		old := s
-		if s, err = old.cutAt(j.dir, old.lastIndex()+1); err != nil {
+		if s, err = old.cutAt(j.disk, j.dir, old.lastIndex()+1); err != nil {
 			return errors.Join(err, old.file.Close())
 		}
 		err = old.file.Close()
 	case newest && j.write: // From now on the node depends on the entries that were read here, so they must be on the disk.
-		err = s.file.Sync()
+		err = j.disk.SyncFile(s.file)
 	}
 	if err != nil {
 		return errors.Join(err, s.file.Close())
@@ -259,7 +260,7 @@ func (j *journal) StoreLogs(logs []*raft.Log) error {
 	if _, err := s.file.WriteAt(data, s.end); err != nil {
 		return fmt.Errorf("cluster: raft log: %w", err)
 	}
-	if err := syncData(s.file); err != nil {
+	if err := j.disk.SyncData(s.file); err != nil {
 		return fmt.Errorf("cluster: raft log: sync of %s: %w", s.path, err)
 	}
 	j.mu.Lock()
@@ -312,7 +313,7 @@ func (j *journal) beginFile(next uint64, need int64) (*segment, error) {
 	if len(j.segments) == 0 {
 		first = next // This may be below what was cut off, since a cut at the end can remove the whole log.
 	}
-	s, err := createSegment(j.dir, next, rand.Uint64(), max(j.room, segmentHead+need), time.Now(), nil)
+	s, err := createSegment(j.disk, j.dir, next, rand.Uint64(), max(j.room, segmentHead+need), time.Now(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +395,7 @@ func (j *journal) cutEnd(low uint64) error {
 		if err := j.dropFile(i); err != nil {
 			return err
 		}
-		if err := SyncFolder(j.dir); err != nil {
+		if err := j.disk.SyncFolder(j.dir); err != nil {
 			return err
 		}
 	}
@@ -402,7 +403,7 @@ func (j *journal) cutEnd(low uint64) error {
 	if low > old.lastIndex() {
 		return nil
 	}
-	shorter, err := old.cutAt(j.dir, low)
+	shorter, err := old.cutAt(j.disk, j.dir, low)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 const testRoom = 64 * engine.KiB // Small, so that tests reach the ends of files.
 
 func openJournalIn(t require.TestingT, dir string) *journal {
-	store, err := openLog(dir, true, &bbolt.Options{NoFreelistSync: true, NoSync: true}, testRoom)
+	store, err := openLog(Seams{Disk: SystemDisk{}, Room: testRoom}, dir, true, &bbolt.Options{NoFreelistSync: true, NoSync: true})
 	require.NoError(t, err)
 	return store.(*journal)
 }
@@ -291,7 +291,7 @@ func TestJournalCrashBetweenSteps(t *testing.T) {
 	})
 	t.Run("new file", func(t *testing.T) {
 		dir, j := build(t)
-		s, err := createSegment(dir, 17, 5, testRoom, time.Now(), nil)
+		s, err := createSegment(SystemDisk{}, dir, 17, 5, testRoom, time.Now(), nil)
 		require.NoError(t, err)
 		require.NoError(t, s.file.Close())
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "00000000000000000099.log.new"), []byte("half"), 0o600))

@@ -3,6 +3,7 @@ package datadir
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -29,15 +30,27 @@ type LogStore interface {
 // OpenLog opens the log: entries in segment files, term and vote in a bbolt file. The error is
 // ErrDamaged if a file is cut short, spoilt, missing or no log at all.
 func OpenLog(dir string) (LogStore, error) {
-	return openLog(dir, true, &bbolt.Options{Timeout: boltOpenPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, segmentBytes)
+	return OpenLogOn(Seams{Disk: SystemDisk{}, Room: segmentBytes}, dir)
+}
+
+// Seams are where tests get between the log and its files.
+type Seams struct {
+	Disk  Disk                          // Under the segments.
+	Room  int64                         // Least size of a new segment.
+	Votes func(store LogStore) LogStore // Makes the store that stands before the file of votes; nil: none does.
+}
+
+// OpenLogOn is OpenLog with seams.
+func OpenLogOn(seams Seams, dir string) (LogStore, error) {
+	return openLog(seams, dir, true, &bbolt.Options{Timeout: boltOpenPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 }
 
 // OpenLogToRead opens the log of a stopped node without writing to its files.
 func OpenLogToRead(dir string) (LogStore, error) {
-	return openLog(dir, false, &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true}, segmentBytes)
+	return openLog(Seams{Disk: SystemDisk{}, Room: segmentBytes}, dir, false, &bbolt.Options{Timeout: boltOpenPatience, ReadOnly: true})
 }
 
-func openLog(dir string, write bool, options *bbolt.Options, room int64) (LogStore, error) {
+func openLog(seams Seams, dir string, write bool, options *bbolt.Options) (LogStore, error) {
 	if err := checkVotesThere(dir); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
@@ -45,11 +58,33 @@ func openLog(dir string, write bool, options *bbolt.Options, room int64) (LogSto
 	if err != nil {
 		return nil, err
 	}
-	entries, err := openJournal(dir, votes, write, room)
+	if write {
+		if err := syncVotes(seams.Disk, dir); err != nil {
+			return nil, errors.Join(fmt.Errorf("cluster: raft log: %w", err), votes.Close())
+		}
+	}
+	if seams.Votes != nil {
+		votes = seams.Votes(votes)
+	}
+	entries, err := openJournal(seams, dir, votes, write)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cluster: %w", err), votes.Close())
 	}
 	return entries, nil
+}
+
+// syncVotes makes the file of term and vote durable, as it is read now. A process that was killed may
+// have written a vote that it did not sync, on which this one will act; and a file that is new has
+// a name that a power cut takes away.
+func syncVotes(disk Disk, dir string) error {
+	file, err := os.Open(filepath.Join(dir, LogFile))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(disk.SyncFile(file), file.Close()); err != nil {
+		return err
+	}
+	return disk.SyncFolder(dir)
 }
 
 func openBolt(path string, options *bbolt.Options) (LogStore, error) {

@@ -131,7 +131,7 @@ func readRecord(record []byte, into *raft.Log) {
 // createSegment makes a file for entries from first on, with the given records in it and a size
 // that never changes. The file gets its name when it is complete on the disk, and replaces one
 // with the same name.
-func createSegment(dir string, first, seed uint64, size int64, born time.Time, records []byte) (s *segment, err error) {
+func createSegment(disk Disk, dir string, first, seed uint64, size int64, born time.Time, records []byte) (s *segment, err error) {
 	s = &segment{
 		path: filepath.Join(dir, fmt.Sprintf(segmentName, first)), first: first, seed: seed,
 		size: size, end: segmentHead + int64(len(records)), born: born,
@@ -159,13 +159,13 @@ func createSegment(dir string, first, seed uint64, size int64, born time.Time, r
 	if _, err := s.file.WriteAt(append(head, records...), 0); err != nil {
 		return nil, err
 	}
-	if err := s.file.Sync(); err != nil {
+	if err := disk.SyncFile(s.file); err != nil {
 		return nil, err
 	}
-	if err := os.Rename(s.path+segmentUnended, s.path); err != nil {
+	if err := disk.Rename(s.path+segmentUnended, s.path); err != nil {
 		return nil, err
 	}
-	return s, SyncFolder(dir)
+	return s, disk.SyncFolder(dir)
 }
 
 // spoiltError describes damage in a file.
@@ -274,7 +274,7 @@ func (s *segment) readEntry(index uint64, into *raft.Log) error {
 
 // cutAt replaces this file by one that ends before index. The old file keeps its name until the
 // new one is complete, and stays open.
-func (s *segment) cutAt(dir string, index uint64) (*segment, error) {
+func (s *segment) cutAt(disk Disk, dir string, index uint64) (*segment, error) {
 	kept := min(index-s.first, uint64(len(s.offsets)))
 	seed, records := rand.Uint64(), []byte(nil)
 	for i := range kept {
@@ -284,7 +284,7 @@ func (s *segment) cutAt(dir string, index uint64) (*segment, error) {
 		}
 		records = appendRecord(records, seed, entry.Index, &entry) // Each is an append of its own, since all of it is durable.
 	}
-	shorter, err := createSegment(dir, s.first, seed, s.size, s.born, records)
+	shorter, err := createSegment(disk, dir, s.first, seed, s.size, s.born, records)
 	if err != nil {
 		return nil, err
 	}

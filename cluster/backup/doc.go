@@ -5,8 +5,8 @@
 // (docs/decisions/0069).
 //
 // May import: filippo.io/age (encryption), hashicorp/raft (its snapshots),
-// transparency-dev/merkle (compact ranges), datadir, nodekey, port (addresses), audit, engine,
-// engine/credential (the key set), fsm, fsm/wire. Never: cluster, HTTP. It runs no node, and
+// transparency-dev/merkle (compact ranges), datadir, nodekey, port (addresses), recovery (the log of
+// a lost node), audit, engine, engine/credential (the key set), fsm, fsm/wire. Never: cluster, HTTP. It runs no node, and
 // decrypts nothing but the file itself: what is sealed under the cluster secret stays sealed.
 //
 // Map

@@ -16,6 +16,7 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
+	"railguard/cluster/recovery"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -149,34 +150,73 @@ func readEvents(path string) (all []revocation, err error) {
 	}
 }
 
-// readFolder reads the events from the history in a data folder.
+// readFolder reads the events from the history in a data folder, and from its log what history does
+// not have: a node that lost its power has the last leaves in its log alone.
 func readFolder(path string) (all []revocation, err error) {
 	history, err := audit.OpenReadOnly(audit.OSDir(filepath.Join(path, datadir.AuditFolder)), audit.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, history.Close()) }()
+	take := func(index uint64, data []byte) error {
+		one, is, err := readRevocation(index, data)
+		if is {
+			all = append(all, one)
+		}
+		return err
+	}
 	for index := history.Oldest(); index < history.Size(); index++ {
 		leaf, err := history.Record(index)
 		if err != nil {
 			return nil, fmt.Errorf("leaf %d: %w", index, err)
 		}
-		if !bytes.HasPrefix(leaf.Data, []byte("{")) {
-			continue
+		if err := take(index, leaf.Data); err != nil {
+			return nil, err
 		}
-		var head struct {
-			Kind string `json:"kind"`
+	}
+	if _, err := os.Stat(filepath.Join(path, datadir.RaftFolder, datadir.LogFile)); err != nil {
+		return all, nil //nolint:nilerr // A folder without a log is a copy of its history.
+	}
+	err = recovery.LoggedLeaves(path, history.Size(), func(leaf recovery.LoggedLeaf) error {
+		if !leaf.Certain && !endsSomebody(leaf.Data) { // What nobody may have acknowledged ends, and undoes no ending.
+			return nil
 		}
-		if json.Unmarshal(leaf.Data, &head) != nil || !slices.Contains(RevocationTypes, head.Kind) {
-			continue
-		}
-		one := revocation{leaf: index, kind: head.Kind}
-		if err := json.Unmarshal(leaf.Data, &one); err != nil {
-			return nil, fmt.Errorf("leaf %d: %w", index, err)
-		}
-		all = append(all, one)
+		return take(leaf.Index, leaf.Data)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w (to take what its history alone says, name a copy without %s)", err, datadir.RaftFolder)
 	}
 	return all, nil
+}
+
+// endsSomebody reports whether a leaf is an event that brings nobody back.
+func endsSomebody(leaf []byte) bool {
+	kind := kindOf(leaf)
+	return !strings.HasSuffix(kind, ".reinstated") && !strings.HasSuffix(kind, ".reissued")
+}
+
+// kindOf returns the kind of a leaf that is an event; "": it is none.
+func kindOf(leaf []byte) string {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	if !bytes.HasPrefix(leaf, []byte("{")) || json.Unmarshal(leaf, &head) != nil {
+		return ""
+	}
+	return head.Kind
+}
+
+// readRevocation reads a leaf, if it is one of the events that a restore replays.
+func readRevocation(index uint64, leaf []byte) (one revocation, is bool, err error) {
+	kind := kindOf(leaf)
+	if !slices.Contains(RevocationTypes, kind) {
+		return one, false, nil
+	}
+	one = revocation{leaf: index, kind: kind}
+	if err := json.Unmarshal(leaf, &one); err != nil {
+		return one, false, fmt.Errorf("leaf %d: %w", index, err)
+	}
+	return one, true, nil
 }
 
 // replayRevocations ends again what the events say. The last event about somebody counts, but

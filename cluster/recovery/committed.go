@@ -83,3 +83,53 @@ func (f *stillFolder) stateAt(index uint64) (view *fsm.View, err error) {
 	})
 	return machine.Freeze(), err
 }
+
+// LoggedLeaf is a leaf that an entry of a stopped node's log gives.
+type LoggedLeaf struct {
+	Index   uint64
+	Data    []byte
+	Certain bool // The entry was committed. The leaf of another one may never have been acknowledged.
+}
+
+// LoggedLeaves visits the leaves that a stopped node's log gives, from one on. History is not synced
+// with each leaf, because the log has the same: after a power cut the newest leaves stand in the log
+// alone, and among them what was acknowledged.
+func LoggedLeaves(dir string, from uint64, visit func(leaf LoggedLeaf) error) (err error) {
+	f, err := openStill(dir, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	defer catchFaults(dir, &err)()
+	machine, last := fsm.New(), uint64(0)
+	if f.snapshot != nil {
+		last = f.snapshot.Index
+		if machine, err = f.restoreSnapshot(); err != nil {
+			return err
+		}
+	}
+	committed := last
+	if applied, _, err := datadir.ReadReached(dir); err == nil { // Without the note it is not known.
+		committed = max(committed, applied)
+	}
+	var out fsm.Effects
+	return f.eachEntry(last+1, f.lastIndex, func(entry *raft.Log) error {
+		if entry.Type != raft.LogCommand {
+			return nil
+		}
+		machine.Apply(entry.Index, entry.Term, entry.Data, &out)
+		if out.Stop != "" {
+			return fmt.Errorf("log entry %d: %s", entry.Index, out.Stop)
+		}
+		for i := range out.Leaves {
+			leaf := LoggedLeaf{Index: out.FirstLeaf + uint64(i), Data: out.Leaves[i].Data, Certain: entry.Index <= committed}
+			if leaf.Index < from {
+				continue
+			}
+			if err := visit(leaf); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -343,3 +343,36 @@ func TestCompareKnowsWhoHasMore(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(report.Problems, "; "), "the histories of n3 and n2 differ within their first")
 }
+
+// TestLoggedLeaves: the leaves that history does not have any more are in the log, and those of
+// entries behind what the node had applied are told apart.
+func TestLoggedLeaves(t *testing.T) {
+	t.Parallel()
+	g := newOldGroup(t)
+	last := g.notes(6)
+	for name, has := range map[string]extent{
+		"a log":                upTo(last),
+		"a snapshot and a log": {snapshot: 4, first: 2, last: last, written: last},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := g.folder("n2", has)
+			whole, err := Inspect(Source{Dir: dir})
+			require.NoError(t, err)
+			reached, err := datadir.OpenReached(datadir.SystemDisk{}, dir)
+			require.NoError(t, err)
+			require.NoError(t, reached.NoteApplied(last-1))
+			require.NoError(t, reached.Close())
+			from := whole.AuditLeaves - 2
+			var seen []LoggedLeaf
+			require.NoError(t, LoggedLeaves(dir, from, func(leaf LoggedLeaf) error {
+				seen = append(seen, leaf)
+				return nil
+			}))
+			require.Len(t, seen, 2)
+			require.Equal(t, []uint64{from, from + 1}, []uint64{seen[0].Index, seen[1].Index})
+			require.Equal(t, []bool{true, false}, []bool{seen[0].Certain, seen[1].Certain})
+			require.Contains(t, string(seen[1].Data), `"kind"`)
+		})
+	}
+	require.Error(t, LoggedLeaves(t.TempDir(), 0, func(LoggedLeaf) error { return nil }), "no node's folder")
+}

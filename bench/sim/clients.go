@@ -86,6 +86,7 @@ type load struct {
 	history *History
 	seed    uint64
 	pause   time.Duration // Mean time between a client's calls.
+	named   string        // Begins the names of its calls.
 	stop    chan struct{}
 	ending  sync.Once
 	all     sync.WaitGroup
@@ -122,7 +123,7 @@ func (l *load) client(c int, random *rand.Rand) {
 	host := hosts[c%len(hosts)]
 	any := func(try int) *Host { return hosts[(c+try)%len(hosts)] }
 	for i := 0; l.rest(time.Duration(1 + random.Int64N(2*int64(l.pause)))); i++ {
-		name := fmt.Sprintf("c%d-%d", c, i)
+		name := fmt.Sprintf("%sc%d-%d", l.named, c, i)
 		agent := []engine.AgentSlot{spender, spender, miser, outcast, truant, child, grandchild, grandchild, orphan}[random.IntN(9)]
 		pay := payment{name: name, agent: agent, amount: engine.Dollar}
 		if random.IntN(5) == 0 {

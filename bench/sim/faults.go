@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"railguard/audit/audittest"
 	"railguard/engine"
 	"railguard/fsm/wire"
@@ -41,6 +39,11 @@ var faults = []fault{
 	{name: "transfer", weight: 4, do: func(w *World) { w.transfer() }},
 	{name: "wipe", weight: 1, do: func(w *World) { w.wipe(w.one()) }},
 	{name: "list", weight: 5, do: func(w *World) { w.list() }},
+	{name: "backup", weight: 3, do: func(w *World) { w.backUp(w.one()) }},
+	{name: "replace a member", weight: 1, do: func(w *World) { w.replace(w.one()) }},
+	{name: "demote and promote", weight: 1, do: func(w *World) { w.demote(w.one()) }},
+	{name: "one more member", weight: 1, do: func(w *World) { w.grow() }},
+	{name: "disk that lied", weight: 1, do: func(w *World) { w.lose(w.one()) }},
 
 	{name: "isolate", weight: 5, at: func(w *World, hosts []*Host) { w.isolate(hosts); w.pause(1500) }},
 	{name: "break connections", weight: 4, at: func(w *World, hosts []*Host) { w.breakLinks(hosts) }},
@@ -49,6 +52,7 @@ var faults = []fault{
 	{name: "snapshot", weight: 5, at: func(w *World, hosts []*Host) { w.snapshot(hosts) }},
 	{name: "clock", weight: 6, at: func(w *World, hosts []*Host) { w.clock(hosts) }},
 	{name: "disk error", weight: 3, at: func(w *World, hosts []*Host) { w.breakDisks(hosts) }},
+	{name: "lying disk", weight: 3, at: func(w *World, hosts []*Host) { w.lie(hosts) }},
 	{name: "slow disk", weight: 5, at: func(w *World, hosts []*Host) { w.slow(hosts) }},
 	{name: "hanging disk", weight: 4, at: func(w *World, hosts []*Host) { w.hang(hosts) }},
 }
@@ -176,17 +180,11 @@ func (w *World) transfer() {
 // all other hosts are up and have everything that was acknowledged, because no group survives the
 // loss of more than a minority of its disks.
 func (w *World) wipe(host *Host) {
-	w.mend()
-	w.AwaitReady(time.Minute)
-	w.AwaitEqual(time.Minute)
+	w.awaitCalm()
 	host.Wipe()
 	w.pause(1000)
 	host.Start()
-	w.AwaitReady(time.Minute)
-	w.AwaitEqual(time.Minute)
-	require.Eventually(w.t, func() bool {
-		return w.leading().Node().Status(context.Background()).Quorum.Healthy == len(w.hosts)
-	}, time.Minute, 50*time.Millisecond, "%s has no vote again", host.ID)
+	w.awaitVotes()
 }
 
 // mend ends all faults.

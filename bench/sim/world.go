@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"crypto/elliptic"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -38,6 +39,10 @@ type World struct {
 	observed observed
 	beside   sync.WaitGroup // Counts the faults that go on while others are made.
 
+	tell func(what string) // Is told what is done; nil: nobody is.
+
+	backups        int
+	saved          *saved // The last backup; nil: none was taken.
 	noTransferUpTo uint64 // In terms up to this one no leadership is transferred any more.
 
 	countLock sync.Mutex
@@ -347,8 +352,11 @@ func (w *World) StartAll() {
 	w.AwaitReady(time.Minute)
 }
 
-// trace prints what is done to the world if the nodes' lines are printed, too.
+// trace tells what is done to the world, and prints it if the nodes' lines are printed, too.
 func (w *World) trace(what string) {
+	if w.tell != nil {
+		w.tell(what)
+	}
 	if log := w.logger(); log != nil {
 		log.Warn("SIM " + what)
 	}
@@ -392,7 +400,16 @@ func Genesis() wire.Genesis {
 	return wire.Genesis{
 		ClusterID: "sim", Dev: true, Issuer: "did:kya:sim", PublicURL: "https://sim.example",
 		IDKey: [16]byte{1}, SaltKey: [16]byte{2},
-		SigningKey: wire.SigningKey{KID: "cc-v1", Public: make([]byte, 64), Sealed: []byte{1}},
+		SigningKey: wire.SigningKey{KID: "cc-v1", Public: somePoint(), Sealed: []byte{1}},
 		Policy:     *engine.DefaultPolicy(),
 	}
+}
+
+// somePoint is a public key that nobody signs with: a point of the curve, without which no backup is
+// written.
+func somePoint() []byte {
+	point, at := make([]byte, 64), elliptic.P256().Params()
+	at.Gx.FillBytes(point[:32])
+	at.Gy.FillBytes(point[32:])
+	return point
 }

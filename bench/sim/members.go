@@ -139,7 +139,7 @@ func (w *World) demote(host *Host) {
 func (w *World) grow() {
 	w.awaitCalm()
 	added := w.addHost(len(w.hosts) + 1)
-	added.late = true
+	added.late, added.build = true, w.hosts[0].build
 	added.Start()
 	w.hosts = append(w.hosts, added)
 	w.awaitVotes()

@@ -33,6 +33,9 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	w, h := NewWorld(t, seed, nodes), &History{}
 	start := time.Now()
 	w.tell = func(what string) { tell(fmt.Sprintf("%8.3fs %s", time.Since(start).Seconds(), what)) }
+	if seed%2 == 1 {
+		w.mixBuilds()
+	}
 	w.StartAll()
 	defer w.StopAll()
 	prepare(w, h)
@@ -45,6 +48,10 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	for range 4 + draw.IntN(5) {
 		time.Sleep(time.Duration(50+draw.IntN(400)) * time.Millisecond)
 		w.strike(w.drawFault())
+		if seed%2 == 1 && draw.IntN(3) > 0 {
+			w.trace("upgrade")
+			w.upgrade()
+		}
 		if draw.IntN(3) > 0 { // Otherwise the fault goes on during the next ones.
 			w.mend()
 		}
@@ -55,6 +62,7 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	l.end()
 	w.settle(t)
 	w.requireTime(t)
+	require.Empty(t, w.requireOneMatcher())
 	h.CheckAll(t, w, spendLimits)
 	reads := h.CheckReads(t, 0)
 	good, unknown, refused := h.Count()

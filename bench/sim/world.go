@@ -22,6 +22,7 @@ import (
 	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/ofac"
 )
 
 // World is some nodes with their hosts, disks, clocks and network.
@@ -75,11 +76,12 @@ type Host struct {
 	disk    *disk
 	port    *Port // The access of the node's process to the network.
 	files   *files
-	lives   int      // How many folders the host has had.
-	left    []string // Old folders to which a process without power may still write.
-	doomed  bool     // A fault was made that may make the node give up.
-	gaveUp  bool     // The node gave up for a reason that a restart mends.
-	late    bool     // The host came when there was a group: it never forms one.
+	lives   int           // How many folders the host has had.
+	left    []string      // Old folders to which a process without power may still write.
+	doomed  bool          // A fault was made that may make the node give up.
+	gaveUp  bool          // The node gave up for a reason that a restart mends.
+	build   ofac.Matchers // What the node's build knows; nil: what this one does.
+	late    bool          // The host came when there was a group: it never forms one.
 }
 
 // Clock is a host's clock: the bubble's, with an offset of its own.
@@ -178,6 +180,7 @@ func (h *Host) Start() {
 		BootstrapExpect: expect, Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history,
 		OpenLog:   life.open,
+		Matchers:  h.build,
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
 		Snapshot:  cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
 		Timing:    cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},

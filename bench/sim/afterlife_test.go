@@ -43,6 +43,8 @@ func TestMembersChange(t *testing.T) {
 			w.replace(w.one())
 			w.demote(w.one())
 			w.grow()
+			w.putBack(w.one())
+			w.lose(w.one())
 			l.end()
 			w.settle(t)
 			h.CheckAll(t, w, spendLimits)

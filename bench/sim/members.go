@@ -3,11 +3,14 @@ package sim
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit/audittest"
+	"railguard/cluster/datadir"
 )
 
 // memberPatience is how long a change of the membership may take while leaders are killed.
@@ -122,9 +125,14 @@ func (w *World) demote(host *Host) {
 	done := w.killLeader(nil)
 	ask("demotion", false)
 	done()
+	w.AwaitReady(time.Minute)
+	ask("demotion", false) // A leader that died may have taken it along.
+	w.AwaitEqual(time.Minute)
 	w.pause(3000) // Nobody promotes it by itself.
 	w.AwaitReady(time.Minute)
-	ask("stay", false)
+	for _, member := range asker.Node().Members() {
+		require.False(w.t, member.ID == host.ID && member.Voter, "%s was demoted, and was promoted again by itself", host.ID)
+	}
 	host.Crash(w.loss())
 	w.pause(1000)
 	host.Start()
@@ -203,6 +211,42 @@ func (w *World) lose(host *Host) {
 	w.pause(1500)
 	host.PowerOff(audittest.LoseSome)
 	host.reap()
+	host.Wipe()
+	w.pause(500)
+	host.Start()
+	w.awaitVotes()
+}
+
+// putBack stops a node, and puts back what it had of its log some time before, or removes its votes
+// alone. It must refuse to start, because it could vote again in a term in which it has voted, and
+// then the host gets a new disk.
+func (w *World) putBack(host *Host) {
+	w.awaitCalm()
+	host.Stop()
+	raftFolder := func() string { return filepath.Join(host.files.root, datadir.RaftFolder) }
+	older := filepath.Join(w.dir, host.ID+"-older")
+	require.NoError(w.t, os.RemoveAll(older))
+	require.NoError(w.t, os.CopyFS(older, os.DirFS(raftFolder())))
+	host.Start()
+	w.AwaitReady(time.Minute)
+	w.pause(1000)
+	before := host.Node().Applied()
+	w.insistOn("entries behind the copy", func() error {
+		if node := host.Node(); node == nil || node.Applied() < before+3 {
+			return errDown
+		}
+		return nil
+	})
+	host.Stop()
+	if w.Random.IntN(2) == 0 {
+		require.NoError(w.t, os.Remove(filepath.Join(raftFolder(), datadir.LogFile)))
+	} else {
+		require.NoError(w.t, os.RemoveAll(raftFolder()))
+		require.NoError(w.t, os.CopyFS(raftFolder(), os.DirFS(older)))
+	}
+	host.settleFiles()
+	err := host.open()
+	require.ErrorIs(w.t, err, datadir.ErrDamaged, "%s starts on votes or entries of another time", host.ID)
 	host.Wipe()
 	w.pause(500)
 	host.Start()

@@ -154,7 +154,10 @@ func (h *Host) Node() *cluster.Node {
 }
 
 // Start runs the node.
-func (h *Host) Start() {
+func (h *Host) Start() { require.NoError(h.world.t, h.open(), h.ID) }
+
+// open runs the node, unless it refuses to start.
+func (h *Host) open() error {
 	var others []string
 	for _, other := range h.world.hosts {
 		others = append(others, other.address())
@@ -186,10 +189,13 @@ func (h *Host) Start() {
 		Timing:    cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},
 		Fatal:     func(reason string) { h.gave(life, reason) },
 	})
-	require.NoError(h.world.t, err, h.ID)
+	if err != nil {
+		return err
+	}
 	h.mu.Lock()
 	h.node, h.disk = node, life
 	h.mu.Unlock()
+	return nil
 }
 
 // gave notes why a node gave up. It does not return before the process has ended, as in reality.

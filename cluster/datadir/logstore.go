@@ -81,10 +81,10 @@ func syncVotes(disk Disk, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(disk.SyncFile(file), file.Close()); err != nil {
-		return err
+	if err = errors.Join(disk.SyncFile(file), file.Close()); err == nil {
+		err = disk.SyncFolder(dir)
 	}
-	return disk.SyncFolder(dir)
+	return err
 }
 
 func openBolt(path string, options *bbolt.Options) (LogStore, error) {

@@ -2,6 +2,8 @@ package datadir
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -152,4 +154,33 @@ func TestSlowDiskOnlyDelays(t *testing.T) {
 		memory.stall.Store(nil)
 		require.NoError(t, store.StoreLog(&raft.Log{Index: 2}), "and it goes on")
 	})
+}
+
+// notingDisk notes what is synced.
+type notingDisk struct {
+	SystemDisk
+	synced []string
+}
+
+func (d *notingDisk) SyncFile(file *os.File) error {
+	d.synced = append(d.synced, file.Name())
+	return d.SystemDisk.SyncFile(file)
+}
+
+func (d *notingDisk) SyncFolder(path string) error {
+	d.synced = append(d.synced, path)
+	return d.SystemDisk.SyncFolder(path)
+}
+
+// TestVotesAreSyncedWhereTheyAreRead: opening the log makes durable what it read of term and vote, and
+// the name of their file: a killed process may have left them unsynced, and the node acts on them.
+func TestVotesAreSyncedWhereTheyAreRead(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		disk := &notingDisk{}
+		store, err := OpenLogOn(Seams{Disk: disk, Room: testRoom}, dir)
+		require.NoError(t, err)
+		require.Equal(t, []string{filepath.Join(dir, LogFile), dir}, disk.synced)
+		require.NoError(t, store.Close())
+	}
 }

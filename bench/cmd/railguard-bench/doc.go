@@ -4,6 +4,6 @@
 //
 // Purpose: what builders and buyers of a railguard run; no part of the server.
 //
-// May import: bench/load, bench/conformance, bench/names, ofac/sample, cobra.
+// May import: bench/load, bench/conformance, bench/names, bench/sim, ofac/sample, cobra.
 // Never: serves anybody.
 package main

@@ -43,7 +43,7 @@ var faults = []fault{
 	{name: "replace a member", weight: 1, do: func(w *World) { w.replace(w.one()) }},
 	{name: "demote and promote", weight: 1, do: func(w *World) { w.demote(w.one()) }},
 	{name: "one more member", weight: 1, do: func(w *World) { w.grow() }},
-	{name: "older log put back", weight: 1, do: func(w *World) { w.putBack(w.one()) }},
+	{name: "older log put back", weight: 1, do: func(w *World) { w.putBack(w.one(), w.Random.IntN(2) == 0) }},
 	{name: "disk that lied", weight: 1, do: func(w *World) { w.lose(w.one()) }},
 
 	{name: "isolate", weight: 5, at: func(w *World, hosts []*Host) { w.isolate(hosts); w.pause(1500) }},

@@ -23,7 +23,7 @@ import (
 // A file's content is durable after the file was synced, and its name after its folder was synced.
 // What raft's own store syncs (the content of a snapshot, the name of its folder) counts as durable.
 // A power cut does not change the files of lists, because a node fetches damaged ones from its
-// peers again.
+// peers again, nor those of keys and endings, whose syncs are not seen here.
 //
 // Files are told apart by what the system numbers them by. It must not give a number away again
 // soon, which holds for file systems in memory.
@@ -248,7 +248,7 @@ func (f *files) left(path, rest string, loss audittest.Loss, random *rand.Rand) 
 	}
 	snapshot := strings.Contains(rest, datadir.SnapshotFolder)
 	switch {
-	case lucky || strings.HasPrefix(rest, "/"+datadir.ListFolder):
+	case lucky || strings.HasPrefix(rest, "/"+datadir.ListFolder) || strings.HasPrefix(rest, "/"+datadir.KeysFolder):
 		return now, true
 	case snapshot && strings.Contains(rest, ".tmp"):
 		return now[:random.IntN(len(now)+1)], loss == audittest.LoseSome

@@ -217,10 +217,10 @@ func (w *World) lose(host *Host) {
 	w.awaitVotes()
 }
 
-// putBack stops a node, and puts back what it had of its log some time before, or removes its votes
-// alone. It must refuse to start, because it could vote again in a term in which it has voted, and
+// putBack stops a node, and puts back what it had of its log some time before, or removes its file of
+// votes alone. It must refuse to start, because it could vote again in a term in which it has voted, and
 // then the host gets a new disk.
-func (w *World) putBack(host *Host) {
+func (w *World) putBack(host *Host, votes bool) {
 	w.awaitCalm()
 	host.Stop()
 	raftFolder := func() string { return filepath.Join(host.files.root, datadir.RaftFolder) }
@@ -238,7 +238,7 @@ func (w *World) putBack(host *Host) {
 		return nil
 	})
 	host.Stop()
-	if w.Random.IntN(2) == 0 {
+	if votes {
 		require.NoError(w.t, os.Remove(filepath.Join(raftFolder(), datadir.LogFile)))
 	} else {
 		require.NoError(w.t, os.RemoveAll(raftFolder()))

@@ -113,11 +113,13 @@ func (b *bench) indexDay(ctx context.Context, day uint64) error {
 		first uint64
 		found bool
 	}{{"keys.new", 1 << 40, false}, {"keys.recent", history.size - minute, true}, {"keys.oldest", oldest, true}} {
-		one, err := lookForKeys(index, kind.first, minute, kind.found)
-		if err != nil {
-			return fmt.Errorf("%s: %w", kind.name, err)
+		for _, name := range []string{kind.name + ".cold", kind.name} { // The second time all pages that it reads are in memory.
+			one, err := lookForKeys(index, kind.first, minute, kind.found)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			b.set(name, "µs", less, float64(one.Nanoseconds())/1e3, nil)
 		}
-		b.set(kind.name, "µs", less, float64(one.Nanoseconds())/1e3, nil)
 	}
 	return nil
 }
@@ -187,10 +189,10 @@ func (b *bench) forgetKeys(ctx context.Context, calls int) error {
 	return nil
 }
 
-// keyed is the n-th payment, with a key of its own.
+// keyed is the n-th call, with a key of its own.
 func (c *crowd) keyed(n int, idem *wire.Idem) wire.Record {
 	s := c.toReview(c.agents[n%len(c.agents)])
-	s.Mask, s.Subs, s.Idem = 0, nil, idem
+	s.Mask, s.Subs, s.Idem, s.Version = 0, nil, idem, 0 // BLOCK R2, so that nothing but the key is kept.
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	s.Idem.Key = [16]byte(sum[:16])
 	return c.record(wire.KindScreen, s)

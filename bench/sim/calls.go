@@ -77,14 +77,14 @@ type payment struct {
 
 // screen makes the record of a payment as an edge would make it, from its node's state. It also
 // returns the fleet in which it saw the agent.
-func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
+func (h *History) screen(host *Host, p *payment) (body []byte, fleet engine.FleetSlot) {
 	node := host.Node()
 	if node == nil || node.Agent(p.agent) == nil || p.user != 0 && node.User(p.user) == nil {
 		return nil, 0
 	}
 	settings, agent := node.Settings(), node.Agent(p.agent)
 	s := wire.Screen{
-		Idem: p.idem, Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Hold: p.hold,
+		Idem: h.lookForKey(node, p.idem), Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Hold: p.hold,
 		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
 	}
 	fleet = foldAgent(node, &s.Basis, p.agent)
@@ -104,7 +104,7 @@ func (p *payment) screen(host *Host) (body []byte, fleet engine.FleetSlot) {
 
 // Screen has a node screen a payment under a name nobody else uses, once.
 func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
-	body, fleet := p.screen(host)
+	body, fleet := h.screen(host, &p)
 	if body == nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, st
 	op := h.begin(at(0), wire.KindScreen, p.name)
 	op.Agent = p.agent
 	return h.insist(ctx, at, op, stop, func(host *Host) (body []byte) {
-		body, op.Fleet = p.screen(host)
+		body, op.Fleet = h.screen(host, &p)
 		return body
 	})
 }
@@ -155,14 +155,6 @@ func (h *History) insist(ctx context.Context, at func(try int) *Host, op *Op, st
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-// keyOf is an idempotency key made of a name.
-func keyOf(name string) *wire.Idem {
-	var idem wire.Idem
-	copy(idem.Key[:], name)
-	copy(idem.Body[:], name)
-	return &idem
 }
 
 // subject is the party whose status changes.
@@ -222,17 +214,24 @@ func (h *History) Dispose(ctx context.Context, at func(try int) *Host, pick func
 	}
 	op := h.begin(at(0), wire.KindDisposition, name)
 	op.Agent, op.Reviews = held.Agent, held.Leaf
-	body := wire.Encode(&wire.Disposition{
-		Common: wire.Common{Idem: idem, Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d"`,
+	disposition := wire.Disposition{
+		Common: wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d"`,
 			name, held.Agent, engine.Dollar, held.Fleet)},
 		Leaf:        held.Leaf,
 		Disposition: []uint8{wire.Approved, wire.Rejected, wire.EscalateSAR}[pick(3)],
 		Agent:       held.Agent, Fleet: held.Fleet, Amount: engine.Dollar,
-	})
-	if idem == nil {
-		return h.once(ctx, at(0), op, body)
 	}
-	return h.insist(ctx, at, op, stop, func(*Host) []byte { return body })
+	if idem == nil {
+		return h.once(ctx, at(0), op, wire.Encode(&disposition))
+	}
+	return h.insist(ctx, at, op, stop, func(host *Host) []byte {
+		node := host.Node()
+		if node == nil {
+			return nil
+		}
+		disposition.Idem = h.lookForKey(node, idem)
+		return wire.Encode(&disposition)
+	})
 }
 
 // Finish settles or releases one of the payments that clients got as an answer. Several clients
@@ -257,10 +256,20 @@ func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(
 	if pick(2) == 0 {
 		outcome.Op, outcome.Amount = wire.HoldSettle, engine.USD(pick(5))*engine.Dollar/2
 	}
-	outcome.Common = wire.Common{Idem: idem, Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, name, paid.Agent, outcome.Amount)}
-	body := wire.Encode(&outcome)
-	if idem == nil {
+	outcome.Common = wire.Common{Fragment: fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d"`, name, paid.Agent, outcome.Amount)}
+	record := func(host *Host) []byte {
+		node := host.Node()
+		if node == nil {
+			return nil
+		}
+		outcome.Idem, outcome.Past = h.lookForKey(node, idem), h.lookForEnding(node, paid.Leaf)
+		return wire.Encode(&outcome)
+	}
+	if idem != nil {
+		return h.insist(ctx, at, op, stop, record)
+	}
+	if body := record(at(0)); body != nil {
 		return h.once(ctx, at(0), op, body)
 	}
-	return h.insist(ctx, at, op, stop, func(*Host) []byte { return body })
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,8 @@ type History struct {
 	stale []string // Reads that missed what was acknowledged before them.
 	held  []*Op    // Acknowledged payments with the verdict REVIEW, which reviewers decide on.
 	paid  []*Op    // Acknowledged payments with the verdict PROCEED, which clients finish.
+
+	forgotten atomic.Int64 // How often a client found in files what the state has forgotten.
 }
 
 // Read asks a node for a read index. It must not be below any index that any node acknowledged

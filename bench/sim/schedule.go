@@ -75,6 +75,7 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	w.countLock.Lock()
 	defer w.countLock.Unlock()
 	maps.Copy(b.counts, w.counted)
+	b.counts["found in files"] = int(h.forgotten.Load())
 	b.counts["reads"], b.counts["acknowledged"] = reads, good // A schedule with hard faults may have few of these; all schedules together must have enough.
 	return b.counts
 }
@@ -110,6 +111,7 @@ const liveAfter = 30 * time.Second
 // prints the faults of each with their virtual time, and whether all promises held, and ends the
 // process: with code 1 if one did not.
 func Prove(seed uint64, count int) {
+	keepLittle()
 	tests := make([]testing.InternalTest, count)
 	for i := range tests {
 		seed := seed + uint64(i)

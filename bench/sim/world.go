@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/audit/audittest"
 	"railguard/cluster"
 	"railguard/cluster/report"
@@ -71,6 +72,7 @@ type Host struct {
 
 	mu      sync.Mutex
 	history *audittest.MemDir
+	indexes map[string]*audittest.MemDir // Of history, by their names.
 	node    *cluster.Node
 	dying   *cluster.Node // A node without power whose goroutines have not ended yet.
 	disk    *disk
@@ -114,7 +116,18 @@ func NewWorld(t testing.TB, seed uint64, count int) *World {
 
 // addHost makes a host that is not of the world yet.
 func (w *World) addHost(number int) *Host {
-	return &Host{ID: fmt.Sprintf("n%d", number), world: w, Clock: &Clock{start: time.Now()}, history: audittest.NewMemDir()}
+	return &Host{ID: fmt.Sprintf("n%d", number), world: w, Clock: &Clock{start: time.Now()}, history: audittest.NewMemDir(), indexes: emptyIndexes()}
+}
+
+// indexNames are the indexes that a node makes from its history.
+var indexNames = []string{"calls", "endings"}
+
+func emptyIndexes() map[string]*audittest.MemDir {
+	indexes := map[string]*audittest.MemDir{}
+	for _, name := range indexNames {
+		indexes[name] = audittest.NewMemDir()
+	}
+	return indexes
 }
 
 // memoryDir makes a folder that is removed after the test. If the system has a file system in
@@ -168,7 +181,7 @@ func (h *Host) open() error {
 	}
 	kept := h.files
 	life := &disk{files: kept, host: h, adjust: h.world.Adjust, released: make(chan struct{}), fallen: make(chan struct{})}
-	history, expect := h.history, len(h.world.hosts)
+	history, indexes, expect := h.history, h.indexes, len(h.world.hosts)
 	if h.late {
 		expect = 0
 	}
@@ -181,7 +194,7 @@ func (h *Host) open() error {
 		Logger: h.world.logger(),
 		ID:     h.ID, DataDir: kept.root, Disk: kept, ListenCluster: h.address(), Join: others,
 		BootstrapExpect: expect, Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
-		Clock: h.Clock, Network: port, History: history,
+		Clock: h.Clock, Network: port, History: history, Keys: func(name string) audit.Dir { return indexes[name] },
 		OpenLog:   life.open,
 		Matchers:  h.build,
 		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
@@ -301,6 +314,11 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 		h.disk.end()
 	}
 	h.history = h.history.CrashClone(loss, h.world.Random)
+	cut := map[string]*audittest.MemDir{}
+	for _, name := range indexNames {
+		cut[name] = h.indexes[name].CrashClone(loss, h.world.Random)
+	}
+	h.indexes = cut
 	if h.files != nil {
 		h.lives++
 		kept, err := h.files.cut(h.folderOf(h.lives), loss, h.world.Random)
@@ -332,7 +350,7 @@ func (h *Host) Wipe() {
 	h.Crash(audittest.LoseAll)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.history = audittest.NewMemDir()
+	h.history, h.indexes = audittest.NewMemDir(), emptyIndexes()
 	require.NoError(h.world.t, os.RemoveAll(h.files.root))
 	h.takeFiles()
 }

@@ -72,7 +72,8 @@ func (g *group) cutLogs(ids ...string) {
 }
 
 func (g *group) reopenBehind(held *heldRestore) *Node {
-	n := g.open("n3", expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")), held.config)
+	hasty := func(c *Config) { c.Timing.Heartbeat = 300 * time.Millisecond } // It would be the first to ask for votes.
+	n := g.open("n3", expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")), held.config, hasty)
 	require.Eventually(g.t, func() bool { return held.begun.Load() == 1 && n.adapter.installing.underWay() }, groupPatience, 5*time.Millisecond)
 	return n
 }

@@ -37,6 +37,7 @@ var (
 	readsAsked        = metrics.NewCounter("railguard_cluster_read_index_questions_total")
 	heartbeatsFailed  = metrics.NewCounter("railguard_cluster_heartbeats_failed_total") // Heartbeats that this node sent as leader, each to one peer.
 	leaderChanges     = metrics.NewCounter("railguard_cluster_leader_changes_total")
+	diskStalls        = metrics.NewCounter("railguard_cluster_disk_stalls_total")
 	snapshotsTaken    = metrics.NewCounter("railguard_cluster_snapshots_total")
 	snapshotSeconds   = timing.New("railguard_cluster_snapshot_seconds", "", timing.Disk)
 	snapshotErrors    = metrics.NewCounter("railguard_cluster_snapshot_errors_total")
@@ -61,7 +62,7 @@ type gauges struct {
 	historyMissing, oldestLogAge           *metrics.Gauge
 	logTimeBehind, leapWaiting             *metrics.Gauge
 	otherLineage, judgesOtherwise          *metrics.Gauge
-	silent, restoring                      *metrics.Gauge
+	silent, restoring, stalled             *metrics.Gauge
 	diskBytes, diskLevel                   *metrics.Gauge
 	snapshotTime                           *metrics.Gauge // Unix seconds; 0: none was taken since the start.
 }
@@ -76,7 +77,7 @@ func newGauges(id string) *gauges {
 		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
 		diskFree: gauge("disk_free_ratio"), diskBytes: gauge("disk_free_bytes"), diskLevel: gauge("disk_level"),
 		clockOffset: gauge("clock_offset_seconds"), logTimeBehind: gauge("log_time_behind_seconds"), leapWaiting: gauge("time_unconfirmed"), otherLineage: gauge("other_lineage"), judgesOtherwise: gauge("judges_otherwise"),
-		silent: gauge("silent"), restoring: gauge("restoring"),
+		silent: gauge("silent"), restoring: gauge("restoring"), stalled: gauge("disk_stalled"),
 		voters: gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),

@@ -132,7 +132,7 @@ func (n *Node) openNode() (err error) {
 
 // assembleParts makes the parts that use the stores and each other.
 func (n *Node) assembleParts() {
-	n.storage = newStorage(&n.config, n.life, n.replica)
+	n.storage = newStorage(&n.config, n.life, n.replica, n.gauges.stalled)
 	n.guarded = datadir.Guard(n.store, n.storage.Stalls, n.life.endProcess)
 	n.guarded.KeepReached(n.reached, n.newestSnapshot)
 	n.folder.Watched = n.storage.watchFile

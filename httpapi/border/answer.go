@@ -238,6 +238,7 @@ type Stream struct {
 	c           *Request
 	contentType []string
 	control     *http.ResponseController
+	looked      time.Time // When the key was looked at last.
 }
 
 // Begin writes the head of the answer, once.
@@ -250,8 +251,14 @@ func (s *Stream) Begin() {
 // Begun tells whether the answer has begun.
 func (s *Stream) Begun() bool { return s.c.wrote }
 
-// Write writes a piece; each piece has its own write deadline.
+// Write writes a piece; each piece has its own write deadline. It fails once the caller's key has
+// ended: a long answer must not outlive it.
 func (s *Stream) Write(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(s.looked) >= streamKeyEvery {
+		if s.looked = now; !s.c.keyStands() {
+			return 0, newUnauthorized()
+		}
+	}
 	s.Begin()
 	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer without deadlines needs none.
 	return s.c.w.Write(p)

@@ -252,14 +252,26 @@ func (c *Request) authenticateKey() error {
 	return nil
 }
 
-// findKey looks the caller's key up in the current table.
-func (c *Request) findKey() bool {
-	keys := c.border.KeysNow()
+// lookKeyUp looks the caller's key up in a table; nil: there is none that is good.
+func (c *Request) lookKeyUp(keys *KeyTable) *Key {
 	key := keys.Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
 	if c.route.admin {
 		key = c.border.adminKey(bearerSecret(c.r), key)
 	}
 	if key == nil || c.isSessionOver(key) {
+		return nil
+	}
+	return key
+}
+
+// keyStands tells whether the call's key is still good. A call without a key has none that ends.
+func (c *Request) keyStands() bool { return c.Key == nil || c.lookKeyUp(c.border.KeysNow()) != nil }
+
+// findKey looks the caller's key up in the current table.
+func (c *Request) findKey() bool {
+	keys := c.border.KeysNow()
+	key := c.lookKeyUp(keys)
+	if key == nil {
 		return false
 	}
 	c.Key, c.keys, c.Asked.Caller = key, keys, &key.Caller

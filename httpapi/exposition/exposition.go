@@ -36,6 +36,8 @@ var Help = map[string]string{
 	"railguard_cluster_disk_level":                       "What follows from it: 0 room, 1 getting full, 2 low (not ready, no leadership), 3 full (the node stops); -1: not known. A mark is a share or a size, whichever is less.",
 	"railguard_cluster_disk_free_ratio":                  "Free part of the data disk, 0 to 1; -1: not known.",
 	"railguard_cluster_elections_total":                  "Elections this node stood in.",
+	"railguard_cluster_disk_stalled":                     "1 while a write to the disk does not return: the node does not lead.",
+	"railguard_cluster_disk_stalls_total":                "Writes that took so long that the node gave up to lead.",
 	"railguard_cluster_entries_applied_total":            "Log entries applied.",
 	"railguard_cluster_entries_proposed_total":           "Log entries proposed by this node as leader.",
 	"railguard_cluster_foreign_keys_refused_total":       "Times a node was refused that has the cluster secret and is no member, or has another key than the member of its name.",

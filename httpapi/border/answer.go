@@ -217,7 +217,7 @@ func (c *Request) writeHead(status int, contentType []string, length int) {
 }
 
 func writeStream(c *Request, a Answer) error {
-	s := Stream{c: c, contentType: a.contentType, control: http.NewResponseController(c.w)}
+	s := Stream{c: c, border: c.border, contentType: a.contentType, control: http.NewResponseController(c.w)}
 	if c.r.Method == http.MethodHead {
 		s.Begin()
 		return nil
@@ -236,6 +236,7 @@ func writeStream(c *Request, a Answer) error {
 // Stream takes an answer that is written piece by piece.
 type Stream struct {
 	c           *Request
+	border      *Border
 	contentType []string
 	control     *http.ResponseController
 	looked      time.Time // When the key was looked at last.
@@ -255,7 +256,7 @@ func (s *Stream) Begun() bool { return s.c.wrote }
 // ended: a long answer must not outlive it.
 func (s *Stream) Write(p []byte) (int, error) {
 	if now := time.Now(); now.Sub(s.looked) >= streamKeyEvery {
-		if s.looked = now; !s.c.keyStands() {
+		if s.looked = now; !s.border.keyStands(s.c) {
 			return 0, newUnauthorized()
 		}
 	}

@@ -252,11 +252,11 @@ func (c *Request) authenticateKey() error {
 	return nil
 }
 
-// lookKeyUp looks the caller's key up in a table; nil: there is none that is good.
-func (c *Request) lookKeyUp(keys *KeyTable) *Key {
-	key := keys.Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
+// lookKeyUp looks a caller's key up in a table; nil: there is none that is good.
+func (b *Border) lookKeyUp(c *Request, keys *KeyTable) *Key {
+	key := keys.Find(bearerSecret(c.r), b.keyTime(), b.ClientAddress(c.r))
 	if c.route.admin {
-		key = c.border.adminKey(bearerSecret(c.r), key)
+		key = b.adminKey(bearerSecret(c.r), key)
 	}
 	if key == nil || c.isSessionOver(key) {
 		return nil
@@ -264,13 +264,15 @@ func (c *Request) lookKeyUp(keys *KeyTable) *Key {
 	return key
 }
 
-// keyStands tells whether the call's key is still good. A call without a key has none that ends.
-func (c *Request) keyStands() bool { return c.Key == nil || c.lookKeyUp(c.border.KeysNow()) != nil }
+// keyStands tells whether a call's key is still good. A call without a key has none that ends.
+func (b *Border) keyStands(c *Request) bool {
+	return c.Key == nil || b.lookKeyUp(c, b.KeysNow()) != nil
+}
 
 // findKey looks the caller's key up in the current table.
 func (c *Request) findKey() bool {
 	keys := c.border.KeysNow()
-	key := c.lookKeyUp(keys)
+	key := c.border.lookKeyUp(c, keys)
 	if key == nil {
 		return false
 	}

@@ -199,12 +199,8 @@ func (n *Node) assembleWay() {
 	a := n.adapter
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
 	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction
-<<<<<<< HEAD
 	a.storage, a.reached, a.indexes = n.storage, n.reached, &n.indexes
-=======
-	a.storage, a.reached, a.keys = n.storage, n.reached, n.keys
 	a.log, a.snaps = n.guarded, n.snaps
->>>>>>> 0e9b2e45 (cluster: a snapshot that a leader sent is restored beside raft)
 }
 
 func (n *Node) closeStores() error {

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"railguard/cluster/datadir"
 )
 
@@ -16,6 +18,7 @@ type storage struct {
 	life    *life
 	replica *replica
 	peers   *peers
+	stands  *metrics.Gauge // Whether a write hangs. It is set here: what measures a node may wait for the disk.
 
 	seen atomic.Uint64 // The group's commit index, as far as it was known when a write began to hang.
 }
@@ -24,8 +27,8 @@ type storage struct {
 // files anew, which helps if not the disk hangs but what is in front of it.
 const stallNever = 5 * time.Minute
 
-func newStorage(config *Config, l *life, r *replica) *storage {
-	s := &storage{life: l, replica: r}
+func newStorage(config *Config, l *life, r *replica, stands *metrics.Gauge) *storage {
+	s := &storage{life: l, replica: r, stands: stands}
 	patience := datadir.Patience{Lead: config.Timing.Stall, End: config.Timing.StallEnds, Never: config.Timing.StallNever}
 	s.Stalls = datadir.NewStalls(func() datadir.Patience { return patience }, l.endProcess)
 	s.Helps, s.Noticed, s.Mended = s.endingHelps, s.noteStall, s.noteMended
@@ -35,10 +38,13 @@ func newStorage(config *Config, l *life, r *replica) *storage {
 // noteStall notes how far the group was when this node's disk began to hang.
 func (s *storage) noteStall(what string) {
 	s.seen.Store(s.newestCommit())
+	diskStalls.Inc()
+	s.stands.Set(truthGauge(s.Standing()))
 	s.life.log.Error("the disk does not answer: this node does not lead until it does", "write", what)
 }
 
 func (s *storage) noteMended(what string, lasted time.Duration) {
+	s.stands.Set(truthGauge(s.Standing()))
 	s.life.log.Warn("the disk answers again", "write", what, "took", lasted.Round(time.Millisecond))
 }
 

@@ -200,7 +200,7 @@ func (j *Judge) judgeForecast() (*engine.Looker, *ofac.Index, *engine.Moment, er
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		s.record.ValidUntil = s.facts.ValidUntil
+		j.noteLapse()
 		moment, index, err := j.forecastMoment()
 		if err == nil && index == 0 {
 			return looker, list, moment, nil

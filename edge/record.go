@@ -65,7 +65,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.record.Subs = s.subs[:0]
 	wire.PackHits(&s.hits, &s.record)
 	s.subs = s.record.Subs
-	s.record.ValidUntil = s.facts.ValidUntil
+	j.noteLapse()
 	if s.facts.Token != engine.TokenGood {
 		// R1 excludes all other rules: only the evidence names a party, and the basis has no
 		// revisions.
@@ -93,6 +93,17 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	}
 	s.fragment = f.Append(s.fragment[:0])
 	s.record.Fragment, s.record.Filters = s.fragment, s.keys
+}
+
+// noteLapse writes into the record by what the judged facts lapse: an instant, and a change of
+// the cleared pairs. Facts that no cleared pair can change do not keep their version, so that
+// a clearing makes only those calls stale whose names it may be about (decision 123).
+func (j *Judge) noteLapse() {
+	s := &j.screen
+	s.record.ValidUntil = s.facts.ValidUntil
+	if !s.facts.OfClearings() {
+		s.record.Basis.Cleared = 0
+	}
 }
 
 // nameOrigin writes who called, and which node and versions judged the call.

@@ -167,7 +167,9 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	s.record = wire.Screen{
 		Idem: j.keyed(), Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
 		Counts: j.call.Facilitator && s.hold != 0, // Whoever has the signed payment can make it.
-		Basis:  engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
+		Basis: engine.Basis{
+			List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion(),
+		},
 	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
 	if sandboxRule(j) == engine.RuleNoCredential {

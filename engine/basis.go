@@ -9,6 +9,11 @@ type Basis struct {
 
 	Matcher uint16 `cbor:"4,keyasint,omitempty"` // Version of the name matcher.
 	Rules   uint16 `cbor:"5,keyasint,omitempty"` // Number of the rule set.
+
+	// Cleared is the version of the cleared pairs, if they had or could have had a say: a name
+	// has a possible match, or an entry is cleared for it. 0: no change of them can change the
+	// judgement, so Apply does not compare.
+	Cleared uint64 `cbor:"6,keyasint,omitempty"`
 }
 
 // Kinds of profile that Fold tells apart.

@@ -80,6 +80,13 @@ type Facts struct {
 	ValidUntil Time
 }
 
+// OfClearings tells whether cleared pairs had or could have had a say in the judgement. It may
+// be asked after Looker.Look.
+func (f *Facts) OfClearings() bool {
+	return f.OperatorName.Clearable || f.UserName.Clearable || f.PartyName.Clearable ||
+		len(f.OperatorCleared) > 0 || len(f.UserCleared) > 0 || len(f.PartyCleared) > 0
+}
+
 // Level is one link of the delegation chain as the live rules see it.
 type Level struct {
 	Row        *AgentRow

@@ -281,8 +281,8 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 	m.writeEvent(kind, leaf.SigningKeyChanged{KID: changed.KID, ActivateAt: changed.ActivateAt}, &b.Common, r)
 }
 
-// applyCleared adds or removes a cleared pair. Either changes what edges judge
-// with, so the policy's version moves.
+// applyCleared adds or removes a cleared pair. Either moves the version of the cleared pairs, so
+// that calls that they may have a say in are judged again (isStale), and no others.
 func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
@@ -316,12 +316,13 @@ func (m *rulebook) applyCleared(b *wire.ClearedPut, r *wire.Result) {
 		}, &b.Common, r); !counts {
 			return
 		}
-		pair.ID, pair.At = uint32(m.settings.Policy.Version), m.now // Each pair moves the version, so no id is given out twice.
+		pair.ID, pair.At = m.settings.ClearedLast+1, m.now // Each change raises ClearedLast, so no id is given out twice.
 		next = append(next, &pair)
 		m.calendar.addReminder(pair.ExpiresAt, leaf.DueCleared, uint64(pair.ID), 0)
 	}
-	m.editSettings().Cleared = next
-	m.movePolicy()
+	s := m.editSettings()
+	s.Cleared = next
+	s.ClearedLast++
 	kind := "cleared.added"
 	if b.Remove {
 		kind = "cleared.removed"

@@ -92,7 +92,11 @@ type Settings struct {
 	Webhooks    []*wire.Webhook     `cbor:"-"`                     // In order of ids.
 	WebhookNext uint32              `cbor:"15,keyasint,omitempty"` // The highest id given out so far.
 	Retro       *wire.RetroRun      `cbor:"14,keyasint,omitempty"` // The retro-screening that runs or ran last; nil: there was none.
+	ClearedLast uint32              `cbor:"17,keyasint,omitempty"` // How often the cleared pairs were changed; the highest id of a pair so far.
 }
+
+// ClearedVersion is the version of the cleared pairs, as engine.Basis has it: from 1 on.
+func (s *Settings) ClearedVersion() uint64 { return uint64(s.ClearedLast) + 1 }
 
 // ActiveKey returns the key that signs credentials at time now: the newest one
 // that is active and not revoked, or nil.

@@ -116,6 +116,7 @@ type deskLedger struct {
 
 type proposedBy struct {
 	by   string
+	key  uint32 // The row of the proposer's API key.
 	word uint8
 	at   engine.Time
 }
@@ -160,12 +161,18 @@ func (l *bookkeeping) deskPasses() bool {
 	if !lapsed {
 		return false
 	}
-	if p, open := l.proposed[record]; !open || l.now < p.at+24*engine.Hour {
+	if p, open := l.proposed[record]; !open || l.now < p.at+24*engine.Hour && !l.keyGone(p.key) {
 		l.add("leaf %d: the proposal on leaf %d lapses; open: %v", l.leaves, record, open)
 	}
 	delete(l.proposed, record)
 	l.counts["lapsed"]++
 	return true
+}
+
+// keyGone tells whether an API key has been revoked or has expired.
+func (l *bookkeeping) keyGone(row uint32) bool {
+	key := &l.apiKeys[row-1]
+	return key.RevokedAt != 0 || key.ExpiresAt != 0 && l.now >= key.ExpiresAt
 }
 
 // subject is who sent a record.
@@ -186,7 +193,7 @@ func (l *bookkeeping) decided(b *wire.Disposition, r *wire.Result) bool {
 		if !two || open || by == "machine" {
 			l.add("leaf %d: proposed for leaf %d; two persons: %v, open: %v", r.Leaf, b.Leaf, two, open)
 		}
-		l.proposed[b.Leaf] = proposedBy{by, b.Disposition, l.now}
+		l.proposed[b.Leaf] = proposedBy{by, b.Key.Row, b.Disposition, l.now}
 		l.counts["proposed"]++
 		return false
 	}

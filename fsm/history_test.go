@@ -225,6 +225,8 @@ func (w *world) randomScreens(random *rand.Rand) {
 			s.Version = uint16(random.IntN(4))
 		case 4:
 			s.ValidUntil = w.now + engine.Time(random.IntN(2))
+		case 5, 6:
+			s.Basis.Cleared = w.m.settings.ClearedVersion() - random.Uint64N(2)
 		}
 		records = append(records, w.record(wire.KindScreen, s))
 	}

@@ -21,7 +21,7 @@ var unseen = []string{
 // after the head.
 func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
 	seen := map[string]bool{}
-	for seed := range uint64(8) {
+	for seed := range uint64(20) {
 		for _, data := range history(t, seed, 2500).leaves {
 			if leaf.FormOf(data) != leaf.FormEvent {
 				continue

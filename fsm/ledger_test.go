@@ -18,11 +18,12 @@ import (
 // codes and verdicts from the Machine, and compares everything else, including the evidence
 // in the leaves, with its own sums. It collects differences in found.
 type bookkeeping struct {
-	now    engine.Time // Log time.
-	offset engine.Time // How far the test clock was moved.
-	leaves uint64
-	list   uint64
-	policy uint64
+	now     engine.Time // Log time.
+	offset  engine.Time // How far the test clock was moved.
+	leaves  uint64
+	list    uint64
+	policy  uint64
+	cleared uint64 // Changes of the cleared pairs.
 
 	agents    map[engine.AgentSlot]*account
 	fleets    map[engine.FleetSlot]*account
@@ -167,8 +168,10 @@ func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 		l.policy++
 		l.rules = body[wire.PolicyPut](record).Policy
 		l.two = l.rules.FourEyes
-	case wire.KindGenesis, wire.KindWhitelist, wire.KindCleared:
+	case wire.KindGenesis, wire.KindWhitelist:
 		l.policy++
+	case wire.KindCleared:
+		l.cleared++
 	case wire.KindSigningKey:
 		if b := body[wire.SigningKeyPut](record); b.Op == wire.SigningRevoke || b.Now {
 			l.policy++
@@ -192,8 +195,15 @@ func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 			l.disposition(b, r)
 		}
 	case wire.KindAPIKey:
-		if b := body[wire.APIKeyPut](record); b.Op == wire.KeyCreate {
+		switch b := body[wire.APIKeyPut](record); b.Op {
+		case wire.KeyCreate:
 			l.apiKeys = append(l.apiKeys, b.Key)
+		case wire.KeyRevoke:
+			for i := range l.apiKeys {
+				if key := &l.apiKeys[i]; key.ID == b.Key.ID && key.RevokedAt == 0 {
+					key.RevokedAt = l.now
+				}
+			}
 		}
 	case wire.KindWithdraw:
 		l.withdrawn(body[wire.Withdraw](record), r)
@@ -414,6 +424,9 @@ func (l *bookkeeping) screened(s *wire.Screen, r *wire.Result) {
 func (l *bookkeeping) basis(s *wire.Screen, r *wire.Result) {
 	if s.Basis.List != l.list || s.Basis.Policy != l.policy {
 		l.add("leaf %d: judged with list %d and policy %d; in force are %d and %d", r.Leaf, s.Basis.List, s.Basis.Policy, l.list, l.policy)
+	}
+	if s.Basis.Cleared != 0 && s.Basis.Cleared != l.cleared+1 {
+		l.add("leaf %d: judged with cleared pairs of version %d, after %d changes", r.Leaf, s.Basis.Cleared, l.cleared)
 	}
 	if s.ValidUntil != 0 && l.now >= s.ValidUntil {
 		l.add("leaf %d: judged with what was good until %d, at %d", r.Leaf, s.ValidUntil, l.now)

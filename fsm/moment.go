@@ -27,7 +27,7 @@ type counter interface {
 func isStale(from parties, s *wire.Screen) bool {
 	settings := from.inForce()
 	if s.Basis.List != settings.ListVersion || s.Basis.Policy != settings.Policy.Version || s.Basis.Matcher != settings.Matcher ||
-		s.Basis.Rules != settings.Rules().Number {
+		s.Basis.Rules != settings.Rules().Number || s.Basis.Cleared != 0 && s.Basis.Cleared != settings.ClearedVersion() {
 		return true
 	}
 	if s.ValidUntil != 0 && from.logTime() >= s.ValidUntil {

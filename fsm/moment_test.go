@@ -38,6 +38,8 @@ func (w *world) randomCall(random *rand.Rand) *wire.Screen {
 		s.Basis.List += random.Uint64N(2)
 	case 1:
 		s.Mask, s.Subs = s.Mask|1<<21, append(s.Subs, 2)
+	case 3:
+		s.Basis.Cleared = w.m.settings.ClearedVersion() - random.Uint64N(2)
 	case 2:
 		s.ValidUntil = w.now + engine.Time(random.IntN(2))
 	}

@@ -237,6 +237,8 @@ func (w *world) pay(random *rand.Rand) {
 			s.Basis.List--
 		case 2:
 			s.Basis.Revs++
+		case 3:
+			s.Basis.Cleared = w.m.settings.ClearedVersion() - random.Uint64N(2)
 		}
 		records, calls = append(records, w.record(wire.KindScreen, s)), append(calls, s)
 	}

@@ -16,7 +16,7 @@ import (
 func TestRecordsNameTheirProfiles(t *testing.T) {
 	var last map[string]leaf.Ref
 	delegates, users, fleets, shared := 0, 0, 0, 0
-	for seed := range uint64(8) {
+	for seed := range uint64(12) {
 		w := history(t, seed, 350)
 		last = map[string]leaf.Ref{}
 		for i, data := range w.leaves {

@@ -371,8 +371,16 @@ func (m *Machine) checkEpochs() error {
 }
 
 // checkLists checks that the bytes of the active and the staged lists have their digests, and
-// rebuilds the running hash of the list that is being replicated.
+// rebuilds the running hash of the list that is being replicated. It also checks that the ids of
+// cleared pairs rise.
 func (m *rulebook) checkLists() error {
+	last := uint32(0)
+	for _, pair := range m.settings.Cleared {
+		if pair.ID <= last || pair.ID > m.settings.ClearedLast {
+			return errors.New("cleared pairs are out of order")
+		}
+		last = pair.ID
+	}
 	if list := m.settings.List; list == nil && len(m.listData) > 0 || list != nil && sha256.Sum256(m.listData) != list.Digest {
 		return errors.New("list does not match its digest")
 	}

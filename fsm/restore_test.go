@@ -61,6 +61,8 @@ func TestRestoreRefusesWhatApplyCannotUse(t *testing.T) {
 		"API key without secret":      settings(func(s *Settings) { s.Keys = []*wire.APIKey{{ID: "k"}} }),
 		"null signing key":            settings(func(s *Settings) { s.SigningKeys = []*wire.SigningKey{nil} }),
 		"null cleared pair":           settings(func(s *Settings) { s.Cleared = []*wire.ClearedPair{nil} }),
+		"cleared pair of no change":   settings(func(s *Settings) { s.Cleared = []*wire.ClearedPair{{ID: 1}} }),
+		"cleared pairs of one change": settings(func(s *Settings) { s.ClearedLast, s.Cleared = 1, []*wire.ClearedPair{{ID: 1}, {ID: 1}} }),
 		"null history":                settings(func(s *Settings) { s.History = []*wire.ListInfo{nil} }),
 		"null staged":                 settings(func(s *Settings) { s.Staged = []*wire.ListInfo{nil} }),
 		"staged that is not there":    settings(func(s *Settings) { s.Staged = []*wire.ListInfo{{Digest: [32]byte{1}}} }),
@@ -121,6 +123,7 @@ func furnished(t testing.TB) *world {
 func TestSnapshotOfFullSettingsRestores(t *testing.T) {
 	w := newWorld(t)
 	s := w.m.editSettings()
+	s.ClearedLast = engine.ClearedMax
 	for n := range engine.ClearedMax {
 		s.Cleared = append(s.Cleared, &wire.ClearedPair{ID: uint32(n + 1), Name: fmt.Sprint("name ", n), Reason: "a reason that is not very long, as they are", By: "officer"})
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -202,6 +203,52 @@ func TestExportBreaksVisibly(t *testing.T) {
 		require.Error(t, err, asked.role)
 	}
 	require.Zero(t, n.api.Running())
+}
+
+// slowReader reads an answer; after its first piece it does something, and takes its time.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	after func()
+	broke bool
+}
+
+func (w *slowReader) Write(p []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(p)
+	if w.after != nil {
+		w.after()
+		w.after = nil
+		time.Sleep(time.Second + 10*time.Millisecond)
+	}
+	return n, err
+}
+
+// An export that runs when its key is revoked breaks off at its next page.
+func TestExportEndsWithItsKey(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	for range 1100 {
+		n.screen(token, "")
+	}
+	v := answer(t, n.doAdmin("POST", "/admin/keys", `{"name":"leaver","roles":["auditor"],"expires":"90d"}`), 201)
+	id, secret := textOf(v, "keyId"), textOf(v, "key")
+	read := func(after func()) (w *slowReader) {
+		r := httptest.NewRequest("GET", "/v1/audit/export", nil)
+		r.Header.Set("Authorization", "Bearer "+secret)
+		w = &slowReader{ResponseRecorder: httptest.NewRecorder(), after: after}
+		defer func() {
+			if broke := recover(); broke != nil {
+				require.Equal(t, http.ErrAbortHandler, broke)
+				w.broke = true
+			}
+		}()
+		n.api.Handler().ServeHTTP(w, r)
+		return w
+	}
+	whole := read(func() {})
+	require.False(t, whole.broke)
+	part := read(func() { require.Equal(t, 200, n.doAdmin("DELETE", "/admin/keys/"+id, "").Code) })
+	require.True(t, part.broke)
+	require.Less(t, part.Body.Len(), whole.Body.Len()*2/3)
 }
 
 // A node that is still fetching history does not know where a time range begins.

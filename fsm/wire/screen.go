@@ -26,6 +26,7 @@ const (
 	screenHold
 	screenReference
 	screenCounts
+	screenCleared
 	screenFlags = 1<<iota - 1
 )
 
@@ -65,6 +66,9 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.Basis.Matcher))
 	dst = binary.AppendUvarint(dst, uint64(s.Basis.Rules))
 	dst = binary.LittleEndian.AppendUint64(dst, s.Basis.Revs)
+	if flags&screenCleared != 0 {
+		dst = binary.AppendUvarint(dst, s.Basis.Cleared)
+	}
 	dst = append(dst, byte(len(s.Filters)))
 	for _, key := range s.Filters {
 		dst = binary.LittleEndian.AppendUint64(dst, key)
@@ -99,6 +103,9 @@ func (s *Screen) flags() (flags uint64) {
 	}
 	if s.Counts {
 		flags |= screenCounts
+	}
+	if s.Basis.Cleared != 0 {
+		flags |= screenCleared
 	}
 	return flags
 }
@@ -175,6 +182,9 @@ func DecodeScreen(data []byte, s *Screen) error {
 	s.Basis.List, s.Basis.Policy = r.Unsigned(), r.Unsigned()
 	s.Basis.Matcher, s.Basis.Rules = uint16(r.Limited(1<<16-1)), uint16(r.Limited(1<<16-1))
 	s.Basis.Revs = r.Word()
+	if flags&screenCleared != 0 {
+		s.Basis.Cleared = r.Unsigned()
+	}
 	for range r.Byte() {
 		filters = append(filters, r.Word())
 	}

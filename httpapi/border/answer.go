@@ -217,7 +217,7 @@ func (c *Request) writeHead(status int, contentType []string, length int) {
 }
 
 func writeStream(c *Request, a Answer) error {
-	s := Stream{c: c, contentType: a.contentType, control: http.NewResponseController(c.w)}
+	s := Stream{c: c, border: c.border, contentType: a.contentType, control: http.NewResponseController(c.w)}
 	if c.r.Method == http.MethodHead {
 		s.Begin()
 		return nil
@@ -236,8 +236,10 @@ func writeStream(c *Request, a Answer) error {
 // Stream takes an answer that is written piece by piece.
 type Stream struct {
 	c           *Request
+	border      *Border
 	contentType []string
 	control     *http.ResponseController
+	looked      time.Time // When the key was looked at last.
 }
 
 // Begin writes the head of the answer, once.
@@ -250,8 +252,14 @@ func (s *Stream) Begin() {
 // Begun tells whether the answer has begun.
 func (s *Stream) Begun() bool { return s.c.wrote }
 
-// Write writes a piece; each piece has its own write deadline.
+// Write writes a piece; each piece has its own write deadline. It fails once the caller's key has
+// ended: a long answer must not outlive it.
 func (s *Stream) Write(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(s.looked) >= streamKeyEvery {
+		if s.looked = now; !s.border.keyStands(s.c) {
+			return 0, newUnauthorized()
+		}
+	}
 	s.Begin()
 	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer without deadlines needs none.
 	return s.c.w.Write(p)

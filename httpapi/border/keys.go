@@ -252,14 +252,28 @@ func (c *Request) authenticateKey() error {
 	return nil
 }
 
+// lookKeyUp looks a caller's key up in a table; nil: there is none that is good.
+func (b *Border) lookKeyUp(c *Request, keys *KeyTable) *Key {
+	key := keys.Find(bearerSecret(c.r), b.keyTime(), b.ClientAddress(c.r))
+	if c.route.admin {
+		key = b.adminKey(bearerSecret(c.r), key)
+	}
+	if key == nil || c.isSessionOver(key) {
+		return nil
+	}
+	return key
+}
+
+// keyStands tells whether a call's key is still good. A call without a key has none that ends.
+func (b *Border) keyStands(c *Request) bool {
+	return c.Key == nil || b.lookKeyUp(c, b.KeysNow()) != nil
+}
+
 // findKey looks the caller's key up in the current table.
 func (c *Request) findKey() bool {
 	keys := c.border.KeysNow()
-	key := keys.Find(bearerSecret(c.r), c.border.keyTime(), c.border.ClientAddress(c.r))
-	if c.route.admin {
-		key = c.border.adminKey(bearerSecret(c.r), key)
-	}
-	if key == nil || c.isSessionOver(key) {
+	key := c.border.lookKeyUp(c, keys)
+	if key == nil {
 		return false
 	}
 	c.Key, c.keys, c.Asked.Caller = key, keys, &key.Caller

@@ -15,6 +15,7 @@ const (
 	pingAfter         = 10 * time.Second // A ping is sent after so long without a frame. With 3 s, 2,000 idle callers would cost 90 ms of CPU a second.
 	pingTimeout       = 10 * time.Second // How long the answer to an HTTP/2 ping may take. A caller whose machine is busy must be able to answer in this time.
 	chunkWriteTimeout = 10 * time.Second // For one piece of a streamed answer.
+	streamKeyEvery    = time.Second      // How often a streamed answer looks whether its key is still good.
 	connectionsMax    = 16_384
 	HeaderBytesHard   = 32 << 10
 	lingerTime        = 2 * time.Second // If a call is answered before its body has arrived: the longest time for reading the rest of the body.

@@ -79,6 +79,7 @@ type Match struct {
 type Result struct {
 	Outcome   Outcome
 	Truncated bool    // Part of the name was not read, or not all candidates were looked at.
+	Clearable bool    // There was a possible match, cleared or not. Without one, ClearedUIDs change nothing.
 	Matches   []Match // Best first, at most 10. Valid until the Scratch is used again.
 }
 
@@ -198,12 +199,14 @@ func (x *Index) rankHits(q *Query, s *Scratch) Result {
 	}
 	slices.SortFunc(s.hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.entity, b.entity), compareHits(a, b)) })
 	s.hits = slices.CompactFunc(s.hits, func(a, b hit) bool { return a.entity == b.entity })
+	clearable := false
 	for i := range s.hits {
+		clearable = clearable || s.hits[i].outcome == Possible
 		x.clearHit(q, &s.hits[i])
 	}
 	slices.SortFunc(s.hits, func(a, b hit) int { return cmp.Or(compareHits(a, b), cmp.Compare(a.entity, b.entity)) })
 	x.breakTies(q, s.hits)
-	result := Result{Matches: s.matches[:0]}
+	result := Result{Matches: s.matches[:0], Clearable: clearable}
 	for _, h := range s.hits[:min(len(s.hits), matchesMax)] {
 		result.Outcome = max(result.Outcome, h.outcome)
 		result.Matches = append(result.Matches, x.wordMatch(&h))

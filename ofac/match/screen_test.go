@@ -109,6 +109,41 @@ func TestPossibleDecisions(t *testing.T) {
 	}
 }
 
+// An answer that is not Clearable is the same whatever is cleared; and where clearing every entry
+// changes an answer, it is Clearable.
+func TestClearable(t *testing.T) {
+	all := make([]uint32, 13)
+	for i := range all {
+		all[i] = uint32(i + 1)
+	}
+	x, scratch, other := decisionList(t), NewScratch(), NewScratch()
+	cleared, possible := 0, 0
+	for _, name := range []string{
+		"Nicolas Madruo Moros", "Nikolas Maduro Moross", "Emma Daniels", "Lazarus Bakery", "Lazarus Group", "Lazarus Group Pyongyang branch office",
+		"Ivann Petrof", "Guardianz of Piece", "NEC", "Carvana", "Fox", "Zinc Gang", "Dover", "MAGNITOGORSK PIPE ROLLING PLANT JOI", "", "Omar Treviko",
+	} {
+		for _, q := range []Query{{}, {Brief: true}, {NonSDNPossible: true, WeakAliases: true}, {Type: PartyIndividual}, {Review: reviewFloor}} {
+			q.Name = name
+			plain := x.Screen(&q, scratch)
+			q.ClearedUIDs = all
+			with := x.Screen(&q, other)
+			require.Equal(t, plain.Clearable, with.Clearable, "%+v: a clearing in force does not hide that it is one", q)
+			if plain.Outcome == Possible {
+				require.True(t, plain.Clearable)
+				possible++
+			}
+			if !plain.Clearable {
+				require.Equal(t, plain, with, "%+v", q)
+			}
+			if plain.Outcome != with.Outcome {
+				cleared++
+			}
+		}
+	}
+	require.Greater(t, cleared, 20)
+	require.Equal(t, possible, cleared)
+}
+
 func TestScreenSaysWhatItDidNotRead(t *testing.T) {
 	list := decisionList(t)
 	words := func(n int) string {

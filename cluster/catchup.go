@@ -171,9 +171,14 @@ func (h *history) fillHoles() (got int, err error) {
 	for {
 		missing := h.audit.Missing(missingLookups)
 		if len(missing) == 0 {
-			if !h.busy.Swap(false) {
+			if !h.busy.Load() {
 				return got, nil
 			}
+			if err := h.audit.SyncTo(h.audit.Size()); err != nil { // This node may be the one that outlives the others.
+				h.life.endProcess(fmt.Sprintf("history that was fetched cannot be made durable: %v", err))
+				return got, err
+			}
+			h.busy.Store(false)
 			if len(h.audit.Missing(1)) > 0 { // A snapshot was installed between the look and clearing busy.
 				h.busy.Store(true)
 				continue

@@ -104,9 +104,15 @@ func (h *Host) importHistory() {
 	}
 }
 
-// loseMajority ends all nodes. A survivor has its disk, and the others get new ones.
+// loseMajority ends all nodes. A survivor has its disk, and the others get new ones. A node whose
+// disk was new not long ago may still fetch leaves that only the others have, so it waits for these.
 func (w *World) loseMajority() (survivor *Host) {
 	survivor = w.one()
+	for tries := 0; len(survivor.Node().Audit().Missing(1)) > 0; tries++ {
+		require.Less(w.t, tries, fetchTries, "%s does not get the leaves that it lacks", survivor.ID)
+		time.Sleep(100 * time.Millisecond)
+	}
+	time.Sleep(2 * time.Second) // Until what it has fetched is durable.
 	w.powerOff(w.hosts)
 	for _, host := range w.hosts {
 		if host != survivor {

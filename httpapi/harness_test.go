@@ -282,6 +282,12 @@ func (n *testNode) publish() {
 	for _, slot := range n.out.UsersGone {
 		delete(n.users, slot)
 	}
+	for _, slot := range n.out.AgentsGone {
+		delete(n.agents, slot)
+	}
+	for _, slot := range n.out.FleetsGone {
+		delete(n.fleets, slot)
+	}
 	for _, p := range n.out.Fleets {
 		n.fleets[p.Slot] = p
 	}

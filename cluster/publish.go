@@ -39,9 +39,9 @@ type published struct {
 
 func newPublished() *published {
 	p := &published{
-		agents: newPages[engine.AgentProfile](engine.AgentsMax),
+		agents: newPages[engine.AgentProfile](math.MaxUint32),
 		users:  newPages[engine.UserProfile](math.MaxUint32), // Slots of erased users are not used again.
-		fleets: newPages[engine.FleetProfile](engine.FleetsMax),
+		fleets: newPages[engine.FleetProfile](math.MaxUint32),
 
 		operators: newPages[engine.OperatorProfile](engine.OperatorsMax),
 	}
@@ -63,6 +63,12 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	}
 	for _, profile := range out.Fleets {
 		p.fleets.putProfile(uint32(profile.Slot), profile)
+	}
+	for _, slot := range out.AgentsGone {
+		p.agents.putProfile(uint32(slot), nil)
+	}
+	for _, slot := range out.FleetsGone {
+		p.fleets.putProfile(uint32(slot), nil)
 	}
 	for _, profile := range out.Operators {
 		p.operators.putProfile(uint32(profile.Slot), profile)

@@ -69,8 +69,10 @@ func TestPublishedTake(t *testing.T) {
 	comments, _ := p.comments.Load(uint64(10))
 	require.Equal(t, []uint64{21, 22}, comments)
 
-	p.takeEffects(&fsm.Effects{UsersGone: []engine.UserSlot{6}, Oldest: 11}, nil)
+	p.takeEffects(&fsm.Effects{UsersGone: []engine.UserSlot{6}, AgentsGone: []engine.AgentSlot{5}, FleetsGone: []engine.FleetSlot{7}, Oldest: 11}, nil)
 	require.Nil(t, p.users.profileAt(6))
+	require.Nil(t, p.agents.profileAt(5))
+	require.Nil(t, p.fleets.profileAt(7))
 	p.forgetOutcomes()
 	_, ok = p.dispositions.Load(uint64(10))
 	require.False(t, ok)

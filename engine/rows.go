@@ -97,6 +97,7 @@ type AgentRow struct {
 	LastLeaf      uint64 // The newest of them; meaningful when Sequence > 0.
 	CountedFrom   int64  // Unix second of the first transaction that R16 counted; 0: none.
 	Activity      uint32 // Place of the agent's row of the last 24 hours; 0: it has none.
+	Holds         uint32 // How many of its payments are held or unresolved. It follows from the holds.
 }
 
 // ProfileUse remembers the profile leaf that the day's records refer to.
@@ -109,6 +110,7 @@ type ProfileUse struct {
 
 // FleetRow is the live state of one fleet.
 type FleetRow struct {
+	Kept   bool // It was not retired.
 	Agents uint32
 	Spend  Spend
 }

@@ -169,8 +169,9 @@ func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
 func (m *desk) ownerOfSubject(subject uint64) Owner {
 	switch target, at := wire.SplitSubject(subject); target {
 	case wire.TargetAgent:
-		_, profile := m.registry.agentAt(engine.AgentSlot(at))
-		return agentOwner(profile)
+		if _, profile := m.registry.agentAt(engine.AgentSlot(at)); profile != nil {
+			return agentOwner(profile)
+		}
 	case wire.TargetUser:
 		if _, profile := m.registry.userAt(engine.UserSlot(at)); profile != nil {
 			return Owner(profile.Operator)
@@ -191,7 +192,7 @@ func (m *desk) soundSubject(b *wire.Alert) bool {
 	case 0:
 		return isAboutList(b.Kind) && at <= m.settings.ListVersion || !isAboutList(b.Kind) && at < m.size
 	case wire.TargetAgent:
-		return m.registry.agents.Has(at)
+		return m.registry.hasAgent(engine.AgentSlot(at))
 	case wire.TargetUser:
 		return m.registry.users.Has(at)
 	case wire.TargetOperator:
@@ -294,9 +295,9 @@ func (m *desk) listedRoom(slot engine.AgentSlot) bool {
 }
 
 func (m *desk) listedAlarm(slot engine.AgentSlot) *alarm {
-	operator := (*m.registry.profiles.At(uint64(slot))).Operator
+	operator := agentOwner(*m.registry.profiles.At(uint64(slot)))
 	return &alarm{
-		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)), owner: Owner(operator),
+		kind: wire.AlertOperator, list: m.settings.ListVersion, subject: wire.AlertSubject(wire.TargetOperator, uint64(operator)), owner: operator,
 		event: leaf.AlertOpened{Subject: leaf.Subject{AgentID: m.ids.AgentID(uint32(slot))}},
 	}
 }

@@ -115,7 +115,7 @@ func (m *registry) agentReminder(p *engine.AgentProfile) (leaf.Due, engine.Time)
 }
 
 func (m *registry) agentDue(row *dueRow) {
-	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).Status == engine.Revoked {
+	if !m.hasAgent(engine.AgentSlot(row.Subject)) || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
 	p := *m.profiles.At(row.Subject)
@@ -141,7 +141,7 @@ func (m *registry) remindOfAttestation(slot engine.AgentSlot) {
 }
 
 func (m *registry) attestationDue(row *dueRow) {
-	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).AttestedAt == 0 {
+	if !m.hasAgent(engine.AgentSlot(row.Subject)) || m.agents.At(row.Subject).AttestedAt == 0 {
 		return
 	}
 	agent := m.agents.At(row.Subject)
@@ -161,7 +161,7 @@ func (m *registry) attestationDue(row *dueRow) {
 }
 
 func (m *registry) ownershipDue(row *dueRow) {
-	if !m.agents.Has(row.Subject) || m.agents.At(row.Subject).OwnershipFrom != row.At || m.agents.At(row.Subject).Status == engine.Revoked {
+	if !m.hasAgent(engine.AgentSlot(row.Subject)) || m.agents.At(row.Subject).OwnershipFrom != row.At || m.agents.At(row.Subject).Status == engine.Revoked {
 		return
 	}
 	event := leaf.OwnershipDue{EffectiveAt: row.At, AgentID: m.ids.AgentID(uint32(row.Subject)), Link: m.linkAgent(engine.AgentSlot(row.Subject))}

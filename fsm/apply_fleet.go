@@ -15,7 +15,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if m.fleets.Len() >= m.limits.Fleets {
+	if m.fleets.Next() > userSlots {
 		refuse(r, wire.RefusedFull)
 		return
 	}
@@ -26,7 +26,7 @@ func (m *registry) applyFleet(b *wire.Fleet, r *wire.Result) {
 		return
 	}
 	m.take(wire.TableFleets, Owner(profile.Operator), fleetPart(&profile))
-	profile.Slot, profile.Rev, profile.CreatedAt = engine.FleetSlot(m.fleets.Append(engine.FleetRow{})), 1, m.now
+	profile.Slot, profile.Rev, profile.CreatedAt = engine.FleetSlot(m.fleets.Append(engine.FleetRow{Kept: true})), 1, m.now
 	m.fleetProfiles.Append(&profile)
 	m.out.Fleets = append(m.out.Fleets, &profile)
 	id := m.ids.FleetID(uint32(profile.Slot))
@@ -39,7 +39,7 @@ func (m *registry) applyFleetUpdate(b *wire.FleetUpdate, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !m.fleets.Has(uint64(b.Fleet)) {
+	if !m.hasFleet(b.Fleet) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -72,7 +72,7 @@ func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !m.fleets.Has(uint64(b.Fleet)) || len(b.Agents) == 0 || len(b.Agents) > m.limits.RecordTargets {
+	if !m.hasFleet(b.Fleet) || len(b.Agents) == 0 || len(b.Agents) > m.limits.RecordTargets {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -102,7 +102,7 @@ func (m *registry) applyAssign(b *wire.Assign, r *wire.Result) {
 // checkAssigned checks one agent of an Assign; counts says whether the Assign changes the
 // agent.
 func (m *registry) checkAssigned(b *wire.Assign, slot engine.AgentSlot, before []engine.AgentSlot, r *wire.Result) (counts, ok bool) {
-	if !m.agents.Has(uint64(slot)) {
+	if !m.hasAgent(slot) {
 		refuse(r, wire.RefusedNotFound)
 		return false, false
 	}

@@ -34,9 +34,10 @@ func (m *ledger) openHold(row holdRow) {
 	m.countHold(&row)
 }
 
-// countHold counts a hold for its owner.
+// countHold counts a hold for its owner and for its agent.
 func (m *ledger) countHold(row *holdRow) {
 	m.take(wire.TableHolds, m.ownerAt(row.Screener), oneRow)
+	m.registry.countHolds(row.Agent, 1)
 }
 
 // uncountHold takes a hold off the counters.

@@ -26,7 +26,7 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 	}
 	signing := m.settings.ActiveKey(m.now)
 	switch {
-	case m.agents.Len() >= m.limits.Agents || m.statusesFull() || signing == nil:
+	case m.agents.Next() > userSlots || m.statusesFull() || signing == nil:
 		refuse(r, wire.RefusedFull)
 		return
 	case m.refuseShare(wire.TableAgents, Owner(m.operatorMeant(&b.Operator)), agentPart(&profile, nil), r),
@@ -56,7 +56,7 @@ func (m *registry) applyRegister(b *wire.Register, r *wire.Result) {
 
 // adoptDelegate checks a delegate's parent and copies what the delegate inherits.
 func (m *registry) adoptDelegate(profile *engine.AgentProfile, r *wire.Result) bool {
-	if !m.agents.Has(uint64(profile.Parent)) {
+	if !m.hasAgent(profile.Parent) {
 		refuse(r, wire.RefusedNotFound)
 		return false
 	}
@@ -81,7 +81,7 @@ func (m *registry) adoptDelegate(profile *engine.AgentProfile, r *wire.Result) b
 // mayJoin checks that a new root agent may join a fleet.
 func (m *registry) mayJoin(fleet engine.FleetSlot, operator *wire.OperatorRef, parent engine.AgentSlot, r *wire.Result) bool {
 	switch {
-	case parent != 0 || !m.fleets.Has(uint64(fleet)):
+	case parent != 0 || !m.hasFleet(fleet):
 		refuse(r, wire.RefusedNotFound)
 	case m.operatorMeant(operator) != (*m.fleetProfiles.At(uint64(fleet))).Operator:
 		refuse(r, wire.RefusedOperator)
@@ -175,7 +175,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !m.agents.Has(uint64(b.Agent)) {
+	if !m.hasAgent(b.Agent) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -210,7 +210,7 @@ func (m *registry) applyReissue(b *wire.Reissue, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if m.refuseProfile(old, &profile, m.operatorMeant(&b.Operator), r) || m.refuseShare(wire.TableStatuses, Owner(m.operatorMeant(&b.Operator)), oneRow, r) {
+	if m.refuseProfile(b.Agent, old, &profile, m.operatorMeant(&b.Operator), r) || m.refuseShare(wire.TableStatuses, Owner(m.operatorMeant(&b.Operator)), oneRow, r) {
 		return
 	}
 	if !m.keepIdentity(&profile, old, &b.Operator, r) {
@@ -296,10 +296,10 @@ func (m *registry) overlapVersions(least, version uint16, until, overlap engine.
 
 // refuseProfile refuses to give an agent a profile with which its operator would have more than
 // its share. It returns true if r holds the refusal.
-func (m *registry) refuseProfile(old, profile *engine.AgentProfile, operator engine.OperatorSlot, r *wire.Result) bool {
-	attested := *m.attestations.At(uint64(old.Slot))
+func (m *registry) refuseProfile(slot engine.AgentSlot, old, profile *engine.AgentProfile, operator engine.OperatorSlot, r *wire.Result) bool {
+	attested := *m.attestations.At(uint64(slot))
 	more := agentPart(profile, attested)
-	if operator == old.Operator {
+	if Owner(operator) == agentOwner(old) {
 		more = more.minus(agentPart(old, attested))
 	}
 	return m.refuseShare(wire.TableAgents, Owner(operator), more, r)
@@ -319,7 +319,7 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !m.agents.Has(uint64(b.Agent)) {
+	if !m.hasAgent(b.Agent) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -336,7 +336,7 @@ func (m *registry) applySettings(b *wire.Settings, r *wire.Result) {
 	profile := *old
 	profile.Rev++
 	profile.Settings = b.Settings
-	if m.refuseProfile(old, &profile, old.Operator, r) {
+	if m.refuseProfile(b.Agent, old, &profile, old.Operator, r) {
 		return
 	}
 	m.replaceProfile(&profile)
@@ -362,7 +362,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !m.agents.Has(uint64(b.Agent)) {
+	if !m.hasAgent(b.Agent) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}

@@ -45,7 +45,7 @@ func (m *keys) applyReseal(b *wire.Reseal, r *wire.Result) {
 }
 
 func (m *registry) resealEIN(v *wire.Resealed) bool {
-	if !m.agents.Has(uint64(v.Agent)) {
+	if !m.hasAgent(v.Agent) {
 		return false
 	}
 	old := *m.profiles.At(uint64(v.Agent))

@@ -14,7 +14,7 @@ import (
 // sealedIn is every sealed value of the state.
 func sealedIn(v *View) (all [][]byte) {
 	v.Settings().Sealed(func(s Sealed) { all = append(all, s.Data) })
-	for slot := 1; slot <= v.Agents(); slot++ {
+	for slot := 1; slot <= v.AgentSlots(); slot++ {
 		if _, profile, _ := v.Agent(engine.AgentSlot(slot)); len(profile.EINSealed) > 0 {
 			all = append(all, profile.EINSealed)
 		}

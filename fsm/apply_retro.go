@@ -118,9 +118,9 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	case 0:
 		return hit.Leaf < m.size
 	case wire.TargetAgent:
-		return m.registry.agents.Has(uint64(hit.Slot))
+		return m.registry.agents.Has(uint64(hit.Slot)) // retroHit skips an agent that was retired meanwhile,
 	case wire.TargetUser:
-		return true // retroHit skips a user that was erased meanwhile.
+		return true // and a user that was erased.
 	case wire.TargetOperator:
 		return m.registry.operators.Has(uint64(hit.Slot))
 	}
@@ -131,7 +131,7 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 // so. A hit that already has an alert for this list is only counted.
 func (m *rulebook) retroHit(run *wire.RetroRun, hit *wire.RetroHit) {
 	at := uint64(hit.Slot)
-	if hit.Target == wire.TargetUser && !m.registry.users.Has(at) {
+	if hit.Target == wire.TargetUser && !m.registry.users.Has(at) || hit.Target == wire.TargetAgent && !m.registry.hasAgent(engine.AgentSlot(hit.Slot)) {
 		return
 	}
 	if hit.Target == 0 {

@@ -67,7 +67,7 @@ func (m *registry) mayMove(own, derived engine.Status, institutions *bool, b *wi
 
 func (m *registry) agentStatus(b *wire.Status, r *wire.Result) {
 	slot := uint64(b.Slot)
-	if !m.agents.Has(slot) {
+	if !m.hasAgent(engine.AgentSlot(slot)) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
@@ -169,7 +169,7 @@ func (m *registry) applyOwnership(b *wire.Ownership, r *wire.Result) {
 		return
 	}
 	slot := uint64(b.Agent)
-	if !m.agents.Has(slot) {
+	if !m.hasAgent(engine.AgentSlot(slot)) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}

@@ -27,13 +27,13 @@ func (r *holdRow) payer() payer { return payer{r.Agent, r.Fleet, r.Operator} }
 func (m *registry) changeBooks(by payer, change func(*engine.Spend)) {
 	slot := by.agent
 	for range engine.DepthMax + 1 {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.hasAgent(slot) {
 			break
 		}
 		change(&m.agents.Edit(uint64(slot)).Spend)
 		slot = (*m.profiles.At(uint64(slot))).Parent
 	}
-	if m.fleets.Has(uint64(by.fleet)) {
+	if m.hasFleet(by.fleet) {
 		change(&m.fleets.Edit(uint64(by.fleet)).Spend)
 	}
 	if m.operators.Has(uint64(by.operator)) {
@@ -48,7 +48,7 @@ func (m *registry) overLimit(by payer, amount engine.USD) bool {
 	}
 	slot := by.agent
 	for range engine.DepthMax + 1 {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.hasAgent(slot) {
 			break
 		}
 		profile := *m.profiles.At(uint64(slot))
@@ -57,7 +57,7 @@ func (m *registry) overLimit(by payer, amount engine.USD) bool {
 		}
 		slot = profile.Parent
 	}
-	if fleet := uint64(by.fleet); m.fleets.Has(fleet) && over(&m.fleets.At(fleet).Spend, (*m.fleetProfiles.At(fleet)).DailyLimit) {
+	if fleet := uint64(by.fleet); m.hasFleet(by.fleet) && over(&m.fleets.At(fleet).Spend, (*m.fleetProfiles.At(fleet)).DailyLimit) {
 		return true
 	}
 	operator := uint64(by.operator)
@@ -79,6 +79,14 @@ func (m *registry) bookSpend(by payer, amount engine.USD) {
 // none.
 func (m *registry) placeActivity(slot engine.AgentSlot, at uint32) {
 	m.agents.Edit(uint64(slot)).Activity = at
+}
+
+// countHolds counts the payments of an agent that are held or unresolved.
+func (m *registry) countHolds(slot engine.AgentSlot, more int) {
+	if m.hasAgent(slot) {
+		row := m.agents.Edit(uint64(slot))
+		row.Holds = uint32(int(row.Holds) + more)
+	}
 }
 
 // countedFrom returns the second of the agent's first transaction, from which its pace is

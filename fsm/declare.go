@@ -232,7 +232,7 @@ func (d *tableOf[R, P]) freezeRows(from, to *tables) { *d.of(to) = d.of(from).Fr
 func (d *tableOf[R, P]) countRows(t *tables, _ *Settings) int { return d.of(t).Len() }
 
 func (d *tableOf[R, P]) sumRows(by *Digester, dst []byte, t *tables) []byte {
-	return sumTable(by, dst, d.number, d.of(t), d.code)
+	return sumTable(by, dst, d.number, d.of(t), pageCoder[R]{d.code, d.gaps})
 }
 
 func (d *tableOf[R, P]) writeRows(b *blockWriter, t *tables, _ *Settings) {

@@ -8,14 +8,15 @@ import (
 
 // The digest of a state is a hash over hashes of its parts:
 //
-//	page    the first 16 bytes of sha256 of its rows, as a snapshot writes them
-//	chunk   sha256 of its pages, 128 in a row; 16 zero bytes for a released page;
-//	        32 zero bytes where all were released
+//	page    the first 16 bytes of sha256 of its rows, as a snapshot writes them; zero rows
+//	        for positions without one; 16 zero bytes if none has one
+//	chunk   sha256 of its pages, 128 in a row; 32 zero bytes if none has a row
 //	table   section u16 | first position u64 | next position u64 | its chunks
 //	state   sha256 of the first blocks, the tables, the lists
 //
 // So it follows from the content alone, and a page that has not changed since the
-// last time need not be hashed again.
+// last time need not be hashed again. Whether there is memory for a position without a row is no
+// content: a machine may have a page there that a restored one has not.
 
 // identity identifies one Machine in a process: epochs of different Machines cannot be compared.
 type identity struct{ _ byte }
@@ -107,7 +108,13 @@ func (d *Digester) sumLists(v *View) []byte {
 	return append(d.lists[:len(d.lists):len(d.lists)], staged[:]...)
 }
 
-func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Table[R, P], code func(*coder, *R)) []byte {
+// pageCoder encodes the rows of a table.
+type pageCoder[R any] struct {
+	code func(*coder, *R)
+	gaps *gapsOf[R] // nil: all positions have a row.
+}
+
+func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Table[R, P], codes pageCoder[R]) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, section)
 	dst = binary.LittleEndian.AppendUint64(dst, f.first)
 	dst = binary.LittleEndian.AppendUint64(dst, f.next)
@@ -135,7 +142,7 @@ func sumTable[R any, P pageOf[R]](d *Digester, dst []byte, section uint16, f *Ta
 		}
 		if one := sums.chunks[n]; one.held != held {
 			one.held = held
-			sumChunk(d, one, c, code)
+			sumChunk(d, one, c, codes)
 		}
 		dst = append(dst, sums.chunks[n].sum[:]...)
 	}
@@ -156,8 +163,8 @@ func (s *tableSums) fitChunks(first, end uint64) {
 	s.chunks = s.chunks[:end-first]
 }
 
-func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], code func(*coder, *R)) {
-	sum := sha256.New()
+func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], codes pageCoder[R]) {
+	sum, empty := sha256.New(), true
 	rows := int(pageRows[R, P]())
 	for n := int(s.held.from) / rows; n < (int(s.held.to)+rows-1)/rows; n++ {
 		held := span{from: uint16(max(int(s.held.from), n*rows) - n*rows), to: uint16(min(int(s.held.to), n*rows+rows) - n*rows)}
@@ -168,17 +175,30 @@ func sumChunk[R any, P pageOf[R]](d *Digester, s *chunkSums, c *chunk[R, P], cod
 			*one = pageSum{}
 		case one.held != (span{p.epoch + 1, held.from, held.to}):
 			one.held = span{p.epoch + 1, held.from, held.to}
-			one.sum = sumPage(d, p, held, code)
+			one.sum = sumPage(d, p, held, codes)
 		}
 		sum.Write(one.sum[:])
+		empty = empty && one.sum == [pageSumSize]byte{}
 	}
-	sum.Sum(s.sum[:0])
+	if s.sum = [sha256.Size]byte{}; !empty {
+		sum.Sum(s.sum[:0])
+	}
 }
 
-func sumPage[R any, P pageOf[R]](d *Digester, p *page[R, P], held span, code func(*coder, *R)) [pageSumSize]byte {
+func sumPage[R any, P pageOf[R]](d *Digester, p *page[R, P], held span, codes pageCoder[R]) [pageSumSize]byte {
 	d.rows.data = d.rows.data[:0]
+	none, empty := new(R), true
 	for n := held.from; n < held.to; n++ {
-		code(&d.rows, &p.rows[n])
+		row := &p.rows[n]
+		if codes.gaps != nil && !codes.gaps.held(row) {
+			row = none
+		} else {
+			empty = false
+		}
+		codes.code(&d.rows, row)
+	}
+	if empty {
+		return [pageSumSize]byte{}
 	}
 	sum := sha256.Sum256(d.rows.data)
 	return [pageSumSize]byte(sum[:pageSumSize])

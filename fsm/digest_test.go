@@ -97,7 +97,7 @@ func TestDigestHashesWhatChanged(t *testing.T) {
 		encoded = 0
 		w.screenAll(7)
 		view = w.m.Freeze()
-		sumTable(d, nil, sectionAgents, &view.agents, count)
+		sumTable(d, nil, sectionAgents, &view.agents, pageCoder[engine.AgentRow]{code: count})
 	}
 	sum()
 	require.LessOrEqual(t, encoded, 8, "one page of eight rows")

@@ -33,7 +33,9 @@ type Effects struct {
 
 	Agents       []*engine.AgentProfile // Changed profiles, for the edges.
 	Users        []*engine.UserProfile
-	UsersGone    []engine.UserSlot // Profiles erased after their 31 days.
+	UsersGone    []engine.UserSlot  // Profiles erased after their 31 days.
+	AgentsGone   []engine.AgentSlot // Retired.
+	FleetsGone   []engine.FleetSlot
 	Fleets       []*engine.FleetProfile
 	Operators    []*engine.OperatorProfile
 	Dispositions []LeafLink

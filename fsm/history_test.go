@@ -265,7 +265,7 @@ func (w *world) randomUser(random *rand.Rand) {
 
 // randomRevision changes an agent's profile: settings, or a re-issue of everything.
 func (w *world) randomRevision(random *rand.Rand, slot engine.AgentSlot) {
-	if !w.m.registry.agents.Has(uint64(slot)) {
+	if !w.m.registry.hasAgent(slot) {
 		return
 	}
 	profile := **w.m.registry.profiles.At(uint64(slot))
@@ -295,19 +295,23 @@ func (w *world) randomFleet(random *rand.Rand, slot engine.AgentSlot) {
 			Common: randomCommon(random), Operator: operator, BaseRev: (*w.m.registry.operatorProfiles.At(uint64(operator))).Rev, Limit: limit,
 		})
 	}
+	if random.IntN(6) == 0 {
+		w.do(wire.KindRetire, &wire.Retire{Common: randomCommon(random), Fleet: fleet})
+		w.do(wire.KindRetire, &wire.Retire{Common: randomCommon(random), Agent: slot})
+	}
 	switch random.IntN(4) {
 	case 0:
 		w.do(wire.KindFleet, &wire.Fleet{Common: randomCommon(random), Profile: profile, Operator: named(randomOperator(random))})
 	case 1:
 		rev := uint32(1)
-		if w.m.registry.fleets.Has(uint64(fleet)) {
+		if w.m.registry.hasFleet(fleet) {
 			rev = (*w.m.registry.fleetProfiles.At(uint64(fleet))).Rev
 		}
 		w.do(wire.KindFleetUpdate, &wire.FleetUpdate{Common: randomCommon(random), Fleet: fleet, BaseRev: rev, Profile: profile, Event: "fleet.updated"})
 	default:
 		body := &wire.Assign{Common: randomCommon(random), Fleet: fleet, Agents: []engine.AgentSlot{slot, slot + 1}[:1+random.IntN(2)], Remove: random.IntN(3) == 0}
 		for i := w.m.registry.profiles.First(); i < w.m.registry.profiles.Next() && body.Remove; i++ {
-			if member := *w.m.registry.profiles.At(i); member.Fleet != 0 {
+			if member := *w.m.registry.profiles.At(i); member != nil && member.Fleet != 0 {
 				body.Fleet, body.Agents = member.Fleet, []engine.AgentSlot{member.Slot}
 			}
 		}
@@ -385,7 +389,8 @@ func randomReseal(random *rand.Rand, m *Machine, common wire.Common) *wire.Resea
 	b := &wire.Reseal{Common: common, Values: []wire.Resealed{{Old: []byte{byte(random.IntN(3))}, New: []byte{byte(random.IntN(3))}}}}
 	if n := m.registry.profiles.Len(); n > 0 {
 		slot := engine.AgentSlot(1 + random.IntN(n))
-		if sealed := (*m.registry.profiles.At(uint64(slot))).EINSealed; len(sealed) > 0 {
+		if _, profile := m.registry.agentAt(slot); profile != nil && len(profile.EINSealed) > 0 {
+			sealed := profile.EINSealed
 			b.Values = append(b.Values, wire.Resealed{Agent: slot, Old: sealed, New: []byte{byte(random.IntN(3))}})
 		}
 	}

@@ -19,7 +19,10 @@ func (m *desk) linkRecord(record uint64, agent engine.AgentSlot) leaf.RecordLink
 		m.reviews.Edit(at).Newest = m.size
 	}
 	if m.registry.agents.Has(uint64(agent)) {
-		link.AgentID, link.Link = m.ids.AgentID(uint32(agent)), m.registry.linkAgent(agent)
+		link.AgentID = m.ids.AgentID(uint32(agent))
+	}
+	if m.registry.hasAgent(agent) { // A retired one's leaves have their last number.
+		link.Link = m.registry.linkAgent(agent)
 	}
 	return link
 }

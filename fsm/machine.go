@@ -215,6 +215,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.applyConfirm)
 	case wire.KindOperatorLimit:
 		applyBody(m, record.Body, r, m.registry.applyOperatorLimit)
+	case wire.KindRetire:
+		applyBody(m, record.Body, r, m.registry.applyRetire)
 	case wire.KindTime:
 		applyBody(m, record.Body, r, m.applyTime)
 	case wire.KindReseal:
@@ -247,7 +249,7 @@ func (out *Effects) beginEntry(index, term, firstLeaf uint64) {
 	*out = Effects{
 		Index: index, Term: term, FirstLeaf: firstLeaf,
 		Results: out.Results[:0], Leaves: out.Leaves[:0],
-		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], Fleets: out.Fleets[:0], Operators: out.Operators[:0],
+		Agents: out.Agents[:0], Users: out.Users[:0], UsersGone: out.UsersGone[:0], AgentsGone: out.AgentsGone[:0], FleetsGone: out.FleetsGone[:0], Fleets: out.Fleets[:0], Operators: out.Operators[:0],
 		Dispositions: out.Dispositions[:0], Comments: out.Comments[:0], Outcomes: out.Outcomes[:0], Proposals: out.Proposals[:0],
 	}
 }

@@ -163,7 +163,7 @@ func (m *core) logTime() engine.Time { return m.now }
 func (m *core) inForce() *Settings { return m.settings }
 
 func (m *registry) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
-	if !m.agents.Has(uint64(slot)) {
+	if !m.hasAgent(slot) {
 		return nil, nil
 	}
 	return m.agents.At(uint64(slot)), *m.profiles.At(uint64(slot))
@@ -174,7 +174,7 @@ func (m *registry) operatorAt(slot engine.OperatorSlot) (*engine.OperatorRow, *e
 }
 
 func (m *registry) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
-	if !m.fleets.Has(uint64(slot)) {
+	if !m.hasFleet(slot) {
 		return nil, nil
 	}
 	return m.fleets.At(uint64(slot)), *m.fleetProfiles.At(uint64(slot))
@@ -216,7 +216,7 @@ func (g *glance) logTime() engine.Time { return max(g.at, g.Time) }
 func (g *glance) inForce() *Settings { return g.settings }
 
 func (g *glance) agentAt(slot engine.AgentSlot) (*engine.AgentRow, *engine.AgentProfile) {
-	if !g.agents.Has(uint64(slot)) {
+	if !g.hasAgent(slot) {
 		return nil, nil
 	}
 	return g.agents.At(uint64(slot)), *g.profiles.At(uint64(slot))
@@ -227,7 +227,7 @@ func (g *glance) operatorAt(slot engine.OperatorSlot) (*engine.OperatorRow, *eng
 }
 
 func (g *glance) fleetAt(slot engine.FleetSlot) (*engine.FleetRow, *engine.FleetProfile) {
-	if !g.fleets.Has(uint64(slot)) {
+	if !g.hasFleet(slot) {
 		return nil, nil
 	}
 	return g.fleets.At(uint64(slot)), *g.fleetProfiles.At(uint64(slot))
@@ -281,7 +281,7 @@ func (v *View) Moment(now engine.Time, s *wire.Screen, hits *engine.Hits) (o *en
 // view's time: the worst of its own, its signing key's, its ancestors' and its operator's.
 // For an unknown agent it returns REVOKED.
 func (v *View) Effective(slot engine.AgentSlot) engine.Status {
-	if !v.agents.Has(uint64(slot)) {
+	if !v.hasAgent(slot) {
 		return engine.Revoked
 	}
 	return effectiveStatus(&glance{v, v.Time}, slot)

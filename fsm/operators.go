@@ -136,8 +136,14 @@ func (m *registry) replaceWallet(old, renewed *engine.AgentProfile) {
 	if !same || old.OperatorWallet == "" {
 		return
 	}
-	m.editWallets(old.Operator, func(p *engine.OperatorProfile) (judged bool) {
-		at := walletAt(p, old.OperatorWallet)
+	m.leaveWallet(old.Operator, old.OperatorWallet)
+}
+
+// leaveWallet takes an agent off a wallet of an operator. Without agents it is none of the
+// operator's any more.
+func (m *registry) leaveWallet(slot engine.OperatorSlot, wallet string) {
+	m.editWallets(slot, func(p *engine.OperatorProfile) (judged bool) {
+		at := walletAt(p, wallet)
 		if at < 0 {
 			panic("BUG: a wallet of an agent is none of its operator's")
 		}

@@ -22,6 +22,7 @@ func (m *ledger) dropHold(at uint64) {
 		m.forgetUnresolved(row)
 	}
 	delete(m.holdAt, row.Leaf)
+	m.registry.countHolds(row.Agent, -1)
 	m.giveBack(wire.TableHolds, m.ownerAt(row.Screener), oneRow)
 	m.holdHeap.drop(at)
 }

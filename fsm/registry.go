@@ -48,10 +48,16 @@ var registryDeclarations = []declaration{
 	&tableOf[engine.AgentRow, agentPage]{
 		section: section{number: sectionAgents, most: func(l *engine.Limits) int { return l.Agents }, sound: func(m *Machine) error { return m.registry.checkLengths() }},
 		of:      func(t *tables) *Table[engine.AgentRow, agentPage] { return &t.agents }, code: codeAgentRow, from: 1,
+		gaps: &gapsOf[engine.AgentRow]{held: isAgent, first: firstAgent, next: nextAgent},
+		fits: func(m *Machine) fitting[engine.AgentRow] { return m.registry.fitsAgentRow },
 	},
 	&tableOf[*engine.AgentProfile, profilePage]{
 		section: section{number: sectionProfiles, most: func(l *engine.Limits) int { return l.Agents }},
 		of:      func(t *tables) *Table[*engine.AgentProfile, profilePage] { return &t.profiles }, code: codeValue[engine.AgentProfile], from: 1,
+		gaps: &gapsOf[*engine.AgentProfile]{
+			held: isProfile[engine.AgentProfile], place: func(profile **engine.AgentProfile) uint64 { return uint64((*profile).Slot) },
+			first: firstAgent, next: nextAgent,
+		},
 		taken: func(m *Machine, profile **engine.AgentProfile) {
 			if *profile != nil {
 				m.registry.shared.shareProfile(*profile)
@@ -60,7 +66,7 @@ var registryDeclarations = []declaration{
 		fits: func(m *Machine) fitting[*engine.AgentProfile] { return m.registry.fitsAgent },
 	},
 	&tableOf[*[]engine.Attestation, attestationPage]{
-		section: section{number: sectionAttestations, most: func(l *engine.Limits) int { return l.Agents }},
+		section: section{number: sectionAttestations, most: func(*engine.Limits) int { return userSlots }}, // Of retired agents, too.
 		of:      func(t *tables) *Table[*[]engine.Attestation, attestationPage] { return &t.attestations }, code: codeValue[[]engine.Attestation], from: 1,
 	},
 	&tableOf[engine.UserRow, userPage]{
@@ -85,10 +91,16 @@ var registryDeclarations = []declaration{
 	&tableOf[engine.FleetRow, fleetPage]{
 		section: section{number: sectionFleets, most: func(l *engine.Limits) int { return l.Fleets }},
 		of:      func(t *tables) *Table[engine.FleetRow, fleetPage] { return &t.fleets }, code: codeFleetRow, from: 1,
+		gaps: &gapsOf[engine.FleetRow]{held: isFleet, first: firstFleet, next: nextFleet},
+		fits: func(m *Machine) fitting[engine.FleetRow] { return m.registry.fitsFleetRow },
 	},
 	&tableOf[*engine.FleetProfile, fleetProfilePage]{
 		section: section{number: sectionFleetProfiles, most: func(l *engine.Limits) int { return l.Fleets }},
 		of:      func(t *tables) *Table[*engine.FleetProfile, fleetProfilePage] { return &t.fleetProfiles }, code: codeValue[engine.FleetProfile], from: 1,
+		gaps: &gapsOf[*engine.FleetProfile]{
+			held: isProfile[engine.FleetProfile], place: func(profile **engine.FleetProfile) uint64 { return uint64((*profile).Slot) },
+			first: firstFleet, next: nextFleet,
+		},
 		fits: func(m *Machine) fitting[*engine.FleetProfile] { return m.registry.fitsFleet },
 	},
 	&tableOf[engine.OperatorRow, operatorPage]{
@@ -114,6 +126,12 @@ var registryDeclarations = []declaration{
 		fits: func(m *Machine) fitting[statusRow] { return m.registry.fitsStatus },
 	},
 }
+
+// The slots of agents and fleets begin with 1, retired ones included.
+func firstAgent(meta *snapshotMeta) *uint64 { return &meta.AgentFirst }
+func nextAgent(meta *snapshotMeta) *uint64  { return &meta.AgentNext }
+func firstFleet(meta *snapshotMeta) *uint64 { return &meta.FleetFirst }
+func nextFleet(meta *snapshotMeta) *uint64  { return &meta.FleetNext }
 
 func codeAgentRow(c *coder, row *engine.AgentRow) {
 	c.codeStatus(&row.Status)
@@ -143,6 +161,7 @@ func codeUserRow(c *coder, row *engine.UserRow) {
 }
 
 func codeFleetRow(c *coder, row *engine.FleetRow) {
+	c.codeFlag(&row.Kept)
 	codeUnsigned(c, &row.Agents)
 	c.codeSpend(&row.Spend)
 }

@@ -70,7 +70,8 @@ func (s *restorer) readMeta(c *coder, rows uint32) error {
 	m.format, m.index, m.term, m.now, m.lived = meta.Format, meta.Index, meta.Term, meta.Time, meta.Lived
 	m.size, m.oldest, m.keysFrom, m.tables.endedFrom = meta.Size, meta.Oldest, meta.KeysFrom, meta.EndedFrom
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
-	if meta.Size > txnCount || meta.Oldest > meta.Size || max(meta.KeysFrom, meta.EndedFrom) > meta.Size || meta.Lived < 0 || meta.UserNext == 0 || meta.UserNext > userSlots+1 {
+	if meta.Size > txnCount || meta.Oldest > meta.Size || max(meta.KeysFrom, meta.EndedFrom) > meta.Size || meta.Lived < 0 || meta.UserNext == 0 || meta.UserNext > userSlots+1 ||
+		meta.AgentFirst != 1 || meta.AgentNext > userSlots+1 || meta.FleetFirst != 1 || meta.FleetNext > userSlots+1 {
 		return errRow
 	}
 	for _, hash := range meta.Frontier {

@@ -34,7 +34,10 @@ func (m *registry) checkLengths() error {
 // fitsAgent checks that every agent has a chain that ends at its root.
 func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
 	p := *row
-	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.fleets.Has(uint64(p.Fleet)) {
+	if p == nil {
+		return !isAgent(m.agents.At(at)) // Retired.
+	}
+	if uint64(p.Slot) != at || !isAgent(m.agents.At(at)) || !m.operators.Has(uint64(p.Operator)) || p.Fleet != 0 && !m.hasFleet(p.Fleet) {
 		return false
 	}
 	m.take(wire.TableAgents, agentOwner(p), agentPart(p, *m.attestations.At(at)))
@@ -45,13 +48,22 @@ func (m *registry) fitsAgent(at uint64, row, _ **engine.AgentProfile) bool {
 		return false
 	}
 	parent := *m.profiles.At(uint64(p.Parent))
-	return p.Depth == parent.Depth+1 && p.Depth <= m.limits.Depth && p.Root == parent.Root
+	return parent != nil && p.Depth == parent.Depth+1 && p.Depth <= m.limits.Depth && p.Root == parent.Root
+}
+
+// fitsAgentRow checks that every agent has a profile, and fitsFleetRow that every fleet has one.
+func (m *registry) fitsAgentRow(at uint64, row, _ *engine.AgentRow) bool {
+	return !isAgent(row) || m.profiles.Has(at) && *m.profiles.At(at) != nil
+}
+
+func (m *registry) fitsFleetRow(at uint64, row, _ *engine.FleetRow) bool {
+	return !isFleet(row) || m.fleetProfiles.Has(at) && *m.fleetProfiles.At(at) != nil
 }
 
 // fitsActivity checks that a row belongs to one agent, and stores its position in the agent's
 // row.
 func (m *ledger) fitsActivity(at uint64, row, _ *activityRow) bool {
-	if row.Velocity.Second <= 0 || !m.registry.agents.Has(uint64(row.Agent)) {
+	if row.Velocity.Second <= 0 || !m.registry.hasAgent(row.Agent) {
 		return false
 	}
 	if agent := m.registry.agents.At(uint64(row.Agent)); agent.Activity != 0 || agent.CountedFrom <= 0 {
@@ -117,7 +129,7 @@ func (m *registry) fitsUser(at uint64, row, _ **engine.UserProfile) bool {
 	}
 	m.take(wire.TableUsers, Owner(p.Operator), userPart(p))
 	for _, slot := range p.Agents {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.agents.Has(uint64(slot)) { // It may be retired.
 			return false
 		}
 	}
@@ -133,7 +145,10 @@ func (m *registry) checkUserSweep() error {
 
 func (m *registry) fitsFleet(at uint64, row, _ **engine.FleetProfile) bool {
 	p := *row
-	if p == nil || uint64(p.Slot) != at || !m.operators.Has(uint64(p.Operator)) {
+	if p == nil {
+		return !isFleet(m.fleets.At(at)) // Retired.
+	}
+	if uint64(p.Slot) != at || !isFleet(m.fleets.At(at)) || !m.operators.Has(uint64(p.Operator)) {
 		return false
 	}
 	m.take(wire.TableFleets, Owner(p.Operator), fleetPart(p))
@@ -326,7 +341,7 @@ func (m *registry) checkStatuses() error {
 	broken := errors.New("statuses: broken link")
 	for i := m.profiles.First(); i < m.profiles.Next(); i++ {
 		p := *m.profiles.At(i)
-		if !m.statusIs(p.Status, CredentialAgent, uint32(p.Slot), p.CredentialVersion) {
+		if p != nil && !m.statusIs(p.Status, CredentialAgent, uint32(p.Slot), p.CredentialVersion) {
 			return broken
 		}
 	}

@@ -96,6 +96,10 @@ type snapshotMeta struct {
 	Statuses       statusMeta    `cbor:"18,keyasint"`
 	Lived          engine.Time   `cbor:"19,keyasint"`
 	KeysFrom       uint64        `cbor:"22,keyasint"` // The leaf from which on all Idempotency-Keys are in the table.
+	AgentFirst     uint64        `cbor:"24,keyasint"`
+	AgentNext      uint64        `cbor:"25,keyasint"` // The slot that the next agent gets.
+	FleetFirst     uint64        `cbor:"26,keyasint"`
+	FleetNext      uint64        `cbor:"27,keyasint"`
 	ReferenceFirst uint64        `cbor:"20,keyasint"`
 	ReferenceNext  uint64        `cbor:"21,keyasint"`
 	Overdue        uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.

@@ -178,7 +178,7 @@ func requireEffective(t *testing.T, v *View, lists *Statuses) {
 	t.Helper()
 	ids := NewIDs(v.settings.Genesis.IDKey, v.settings.Epochs...)
 	at := &minute{glance: glance{View: v}, at: lists.At}
-	for slot := 1; slot <= v.Agents(); slot++ {
+	for slot := 1; slot <= v.AgentSlots(); slot++ {
 		_, profile, _ := v.Agent(engine.AgentSlot(slot))
 		want := StatusInvalid
 		switch status := effectiveStatus(at, engine.AgentSlot(slot)); {

@@ -97,8 +97,8 @@ func userRowAt(first, next uint64, slot engine.UserSlot, held func(uint64) (*eng
 // placeAt makes a position the next one of a table that Restore fills. Positions between
 // the last row and it hold no row.
 func placeAt[R any, P pageOf[R]](t *Table[R, P], position uint64) {
-	if t.Len() == 0 {
-		t.first, t.next = position, position
+	if t.Len() == 0 { // Its old pages hold rows that were dropped.
+		t.root, t.owned, t.first, t.next = nil, false, position, position
 		return
 	}
 	t.skipTo(position)
@@ -122,7 +122,7 @@ func (m *registry) applyUser(b *wire.User, r *wire.Result) {
 		return
 	}
 	for _, slot := range profile.Agents {
-		if !m.agents.Has(uint64(slot)) {
+		if !m.hasAgent(slot) {
 			refuse(r, wire.RefusedNotFound)
 			return
 		}

@@ -68,12 +68,15 @@ func (v *View) Settings() *Settings { return v.settings }
 // complete subtrees, left to right, from which Root follows. Not to be changed.
 func (v *View) Frontier() [][]byte { return v.frontier }
 
-// Agents returns how many agents and delegates there are: slots 1 to that.
-func (v *View) Agents() int { return v.agents.Len() }
+// Agents returns how many agents and delegates there are.
+func (v *View) Agents() int { return int(v.shared[wire.TableAgents].All.Rows) }
+
+// AgentSlots returns the newest slot of an agent. Slots from 1 on are agents', some of them retired.
+func (v *View) AgentSlots() int { return v.agents.Len() }
 
 // Agent returns an agent's row and profile.
 func (v *View) Agent(slot engine.AgentSlot) (engine.AgentRow, *engine.AgentProfile, bool) {
-	if !v.agents.Has(uint64(slot)) {
+	if !v.hasAgent(slot) {
 		return engine.AgentRow{}, nil, false
 	}
 	return *v.agents.At(uint64(slot)), *v.profiles.At(uint64(slot)), true
@@ -95,7 +98,7 @@ func (v *View) Attestations(slot engine.AgentSlot) []engine.Attestation {
 
 // Pace returns an agent's pace at the view's time.
 func (v *View) Pace(slot engine.AgentSlot) engine.Pace {
-	if !v.agents.Has(uint64(slot)) {
+	if !v.hasAgent(slot) {
 		return engine.Pace{}
 	}
 	row := v.velocityOf(slot)
@@ -170,12 +173,15 @@ func (v *View) User(slot engine.UserSlot) (engine.UserRow, *engine.UserProfile, 
 	return *v.users.At(uint64(slot)), profile, true
 }
 
-// Fleets returns how many fleets there are: slots 1 to that.
-func (v *View) Fleets() int { return v.fleets.Len() }
+// Fleets returns how many fleets there are.
+func (v *View) Fleets() int { return int(v.shared[wire.TableFleets].All.Rows) }
+
+// FleetSlots is AgentSlots for fleets.
+func (v *View) FleetSlots() int { return v.fleets.Len() }
 
 // Fleet returns a fleet's row and profile.
 func (v *View) Fleet(slot engine.FleetSlot) (engine.FleetRow, *engine.FleetProfile, bool) {
-	if !v.fleets.Has(uint64(slot)) {
+	if !v.hasFleet(slot) {
 		return engine.FleetRow{}, nil, false
 	}
 	return *v.fleets.At(uint64(slot)), *v.fleetProfiles.At(uint64(slot)), true
@@ -275,7 +281,9 @@ func (m *Machine) Everything(out *Effects) {
 	out.Time, out.Oldest, out.OldestDay, out.KeysFrom = m.now, m.oldest, m.oldestDay(m.now), m.keysFrom
 	out.EndedFrom = m.ledger.endedFrom
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
-		out.Agents = append(out.Agents, *m.registry.profiles.At(i))
+		if profile := *m.registry.profiles.At(i); profile != nil {
+			out.Agents = append(out.Agents, profile)
+		}
 	}
 	for i := m.registry.userProfiles.skipGaps(m.registry.userProfiles.First()); i < m.registry.userProfiles.Next(); i = m.registry.userProfiles.skipGaps(i + 1) {
 		if profile := *m.registry.userProfiles.At(i); profile != nil {
@@ -286,7 +294,9 @@ func (m *Machine) Everything(out *Effects) {
 		out.Operators = append(out.Operators, *m.registry.operatorProfiles.At(i))
 	}
 	for i := m.registry.fleetProfiles.First(); i < m.registry.fleetProfiles.Next(); i++ {
-		out.Fleets = append(out.Fleets, *m.registry.fleetProfiles.At(i))
+		if profile := *m.registry.fleetProfiles.At(i); profile != nil {
+			out.Fleets = append(out.Fleets, profile)
+		}
 	}
 	for i := m.desk.dispositions.First(); i < m.desk.dispositions.Next(); i++ {
 		row := m.desk.dispositions.At(i)

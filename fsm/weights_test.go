@@ -37,7 +37,7 @@ func TestRowsCostWhatIsCounted(t *testing.T) {
 			w.m.registry.attestations.Append(nil)
 		},
 		wire.TableFleets: func(w *world, n int) {
-			w.m.registry.fleets.Append(engine.FleetRow{Agents: 1})
+			w.m.registry.fleets.Append(engine.FleetRow{Kept: true})
 			w.m.registry.fleetProfiles.Append(&engine.FleetProfile{FleetName: fmt.Sprint("fleet ", n), OperatorLegalName: "Acme Inc", DailyLimitText: "1000"})
 		},
 		wire.TableUsers: func(w *world, n int) {

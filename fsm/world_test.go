@@ -152,8 +152,7 @@ func (w *world) screening(slot engine.AgentSlot, amount engine.USD) *wire.Screen
 	s := &wire.Screen{Agent: slot, Amount: amount, Fragment: withName(`"x"`)}
 	s.Basis = engine.Basis{List: w.m.settings.ListVersion, Policy: w.m.settings.Policy.Version, Matcher: w.m.settings.Matcher, Rules: w.m.settings.Rules().Number}
 	foldAgent(w.m.registry, &s.Basis, slot)
-	if w.m.registry.profiles.Has(uint64(slot)) {
-		profile := *w.m.registry.profiles.At(uint64(slot))
+	if _, profile := w.m.registry.agentAt(slot); profile != nil {
 		s.Version, s.Expires = profile.CredentialVersion, profile.ExpiresAt
 	}
 	return s

@@ -40,3 +40,10 @@ func (n *testNode) OperatorsLike(fold string) []engine.OperatorSlot {
 	defer n.mutex.Unlock()
 	return n.machine.OperatorsLike(fold)
 }
+
+// forget drops what is gone.
+func forget[K comparable, V any](held map[K]V, gone []K) {
+	for _, key := range gone {
+		delete(held, key)
+	}
+}

@@ -279,9 +279,9 @@ func (n *testNode) publish() {
 	for _, p := range n.out.Users {
 		n.users[p.Slot] = p
 	}
-	for _, slot := range n.out.UsersGone {
-		delete(n.users, slot)
-	}
+	forget(n.users, n.out.UsersGone)
+	forget(n.agents, n.out.AgentsGone)
+	forget(n.fleets, n.out.FleetsGone)
 	for _, p := range n.out.Fleets {
 		n.fleets[p.Slot] = p
 	}

@@ -87,3 +87,22 @@ func (n *node) logged(ctx context.Context) (logged, error) {
 	}
 	return l, lines.Err()
 }
+
+// metric returns the value of a metric that a node shows, named with its labels.
+func (n *node) metric(ctx context.Context, name string) (float64, error) {
+	call, err := http.NewRequestWithContext(ctx, http.MethodGet, n.admin+"/metrics", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	response, err := n.group.quiet.client.Do(call)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	for lines := bufio.NewScanner(io.LimitReader(response.Body, answerBytesMax)); lines.Scan(); {
+		if at, value, _ := strings.Cut(lines.Text(), " "); at == name {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("metrics of %s: no %s", n.id, name)
+}

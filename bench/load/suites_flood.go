@@ -36,7 +36,7 @@ func runFlood(ctx context.Context, b *bench) error {
 	return t.disturb(ctx)
 }
 
-// disturb compares one key's screening in four situations that take turns: nothing else happens,
+// disturb compares one key's screening in situations that take turns: nothing else happens,
 // another key makes the most expensive calls that it may, another tenant screens the names that
 // cost most, or one address without a key leaves requests half sent.
 func (t *target) disturb(ctx context.Context) error {
@@ -52,12 +52,16 @@ func (t *target) disturb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	greedy, err := t.newGreedyTenant(ctx)
+	if err != nil {
+		return err
+	}
 	sender, err := b.floodSender(ctx)
 	if err != nil {
 		return err
 	}
 	defer sender.close()
-	b.report.Notes = append(b.report.Notes, fmt.Sprintf("flood: %d screening calls a second of one key, calm; beside %d/s of pages and searches on another key with the rate a key has unless told; beside %d/s of dear names of another tenant; beside %d connections a second from one address that send half a header; both floods of calls come from a process of their own, which is idle in the calm",
+	b.report.Notes = append(b.report.Notes, fmt.Sprintf("flood: %d screening calls a second of one key, calm; beside %d/s of pages and searches on another key with the rate a key has unless told; beside %d/s of dear names of another tenant; beside %d connections a second from one address that send half a header; beside a tenant that writes long whitelists until it has ten times its share of them; both floods of calls come from a process of their own, which is idle in the calm",
 		quietRate, pagesRate, namesRate, halfSentRate))
 	for round := range b.times(floodRounds) {
 		for _, part := range []struct {
@@ -69,6 +73,7 @@ func (t *target) disturb(ctx context.Context) error {
 			{"flood.plain", "a quiet key, another tenant screens ordinary names", t.flood(sender, &floodOrder{Kind: "plain", Key: tenant.key, Token: tenant.token})},
 			{"flood.dear", "a quiet key, another one floods", t.flood(sender, &floodOrder{Kind: "dear", Key: flood})},
 			{"flood.half", "a quiet key, requests half sent", t.halfSent},
+			{"flood.share", "a quiet key, a tenant at ten times its share", t.fill(greedy)},
 		} {
 			busy := machineBusy()
 			l := t.screening(fmt.Sprintf("%s, round %d", part.name, round+1), t.homes, quietCallers, quietRate, b.span(4*time.Second))
@@ -84,8 +89,11 @@ func (t *target) disturb(ctx context.Context) error {
 				b.add(part.key+".allCores", "", less, (machineBusy()-busy).Seconds()/(o.took+l.warm).Seconds())
 			}
 		}
+		if err := t.askCalm(ctx, round); err != nil {
+			return err
+		}
 	}
-	return nil
+	return t.measureShare(ctx)
 }
 
 // floodSender starts the process that sends floods.

@@ -155,6 +155,12 @@ func (w *World) publish() {
 	for _, slot := range w.out.UsersGone {
 		delete(s.users, slot)
 	}
+	for _, slot := range w.out.AgentsGone {
+		delete(s.agents, slot)
+	}
+	for _, slot := range w.out.FleetsGone {
+		delete(s.fleets, slot)
+	}
 	for _, p := range w.out.Fleets {
 		s.fleets[p.Slot] = p
 	}

@@ -85,8 +85,11 @@ func (r *Reader) aboutParty(l *edge.Leaf, keys []uint64) (subject, error) {
 		return s, nil
 	}
 	own := r.caller.OwnerOperator()
-	written := l.Kind() == leaf.KindDue || slices.Contains(keys, engine.FilterKey(engine.FilterOperator, own))
-	s.admitted = written && own != "" && s.operator == own && (now == own || now == "" && l.Has("operatorId"))
+	named := slices.Contains(keys, engine.FilterKey(engine.FilterOperator, own))
+	if now == "" && s.operator == "" && named { // The party was retired or erased.
+		s.operator = own
+	}
+	s.admitted = (named || l.Kind() == leaf.KindDue) && own != "" && s.operator == own && (now == own || now == "" && (named || l.Has("operatorId")))
 	return s, nil
 }
 

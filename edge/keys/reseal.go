@@ -69,7 +69,7 @@ func (s *ResealingStep) Record(j *edge.Judge) (*wire.Reseal, error) {
 	if values, s.Next, err = resealValues(j.Secrets(), view, s.from); err != nil {
 		return nil, err
 	}
-	if s.Agents = view.Agents(); len(values) == 0 {
+	if s.Agents = view.AgentSlots(); len(values) == 0 {
 		return nil, nil
 	}
 	var m strictjson.Members
@@ -100,13 +100,13 @@ func resealValues(secrets *seal.Secrets, view *fsm.View, from int64) (values []w
 		}
 		from = 1
 	}
-	last := min(int64(view.Agents()), from+resealLooks-1)
+	last := min(int64(view.AgentSlots()), from+resealLooks-1)
 	for ; from <= last && len(values) < ResealStep && err == nil; from++ {
 		if _, profile, ok := view.Agent(engine.AgentSlot(from)); ok && len(profile.EINSealed) > 0 {
 			take(fsm.Sealed{Agent: profile.Slot, What: fsm.SealedEIN, Data: profile.EINSealed})
 		}
 	}
-	if from > int64(view.Agents()) {
+	if from > int64(view.AgentSlots()) {
 		from = ResealEnd
 	}
 	return values, from, err

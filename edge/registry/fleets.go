@@ -170,3 +170,15 @@ func (a *Assignment) Record(j *edge.Judge, fleet *engine.FleetProfile) (*wire.As
 	common, err := j.Recorded(nil, j.OperatorFilter(fleet.Operator))
 	return &wire.Assign{Common: common, Fleet: fleet.Slot, Agents: a.Agents, Remove: a.Remove}, err
 }
+
+// RetireFleet builds the record that gives a fleet's rows back.
+func RetireFleet(j *edge.Judge, fleet *engine.FleetProfile) (*wire.Retire, error) {
+	common, err := j.Recorded(nil)
+	return &wire.Retire{Common: common, Fleet: fleet.Slot}, err
+}
+
+// RetireAgent builds the record that gives an agent's rows back.
+func RetireAgent(j *edge.Judge, agent *engine.AgentProfile) (*wire.Retire, error) {
+	common, err := j.Recorded(nil)
+	return &wire.Retire{Common: common, Agent: agent.Slot}, err
+}

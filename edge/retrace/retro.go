@@ -235,7 +235,7 @@ func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engin
 		look func(slot uint32) (f engine.Facts, target wire.Target)
 	}{
 		{&next.Operator, uint64(view.Operators()) + 1, func(slot uint32) (engine.Facts, wire.Target) { return operatorFacts(view, slot), wire.TargetOperator }},
-		{&next.Agent, uint64(view.Agents()) + 1, func(slot uint32) (engine.Facts, wire.Target) { return agentFacts(view, slot), wire.TargetAgent }},
+		{&next.Agent, uint64(view.AgentSlots()) + 1, func(slot uint32) (engine.Facts, wire.Target) { return agentFacts(view, slot), wire.TargetAgent }},
 		{&next.User, users, func(slot uint32) (engine.Facts, wire.Target) { return userFacts(view, slot), wire.TargetUser }},
 	}
 	looked := 0

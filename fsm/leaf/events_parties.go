@@ -119,6 +119,19 @@ type FleetCreated struct {
 	OperatorLegalName string `leaf:"operatorLegalName,edge" event:"5"`
 }
 
+// AgentRetired is an agent whose rows were given back.
+type AgentRetired struct {
+	AgentID    string `leaf:"agentId" event:"1"`
+	OperatorID string `leaf:"operatorId" event:"4"`
+	Link
+}
+
+// FleetRetired is a fleet whose rows were given back.
+type FleetRetired struct {
+	FleetID    string `leaf:"fleetId" event:"3"`
+	OperatorID string `leaf:"operatorId" event:"4"`
+}
+
 // FleetChanged is the new revision of a fleet.
 type FleetChanged struct {
 	FleetID    string `leaf:"fleetId" event:"3"`

@@ -114,6 +114,8 @@ var Kinds = []Kind{
 	own(OfParty, "fleet.whitelist", FleetChanged{}),
 	own(OfParty, "fleet.assigned", FleetAssigned{}),
 	own(OfParty, "fleet.removed", FleetAssigned{}),
+	own(OfParty, "fleet.retired", FleetRetired{}),
+	own(OfParty, "agent.retired", AgentRetired{}),
 	own(OfInstitution, "policy.activated", PolicyChanged{}),
 	own(OfInstitution, "policy.whitelist", PolicyChanged{}),
 	own(OfInstitution, "list.staged", ListStaged{}),

@@ -19,6 +19,13 @@ type OperatorLimit struct {
 	Limit    *engine.USD         `cbor:"6,keyasint,omitempty"` // nil: the policy's limit holds.
 }
 
+// Retire gives back the rows of an agent that was revoked long ago, or of a fleet without agents.
+type Retire struct {
+	Common
+	Agent engine.AgentSlot `cbor:"4,keyasint,omitempty"` // 0: it is a fleet.
+	Fleet engine.FleetSlot `cbor:"5,keyasint,omitempty"`
+}
+
 // FleetUpdate replaces a fleet's settings.
 type FleetUpdate struct {
 	Common

@@ -49,10 +49,11 @@ const (
 	KindConfirm
 	KindOperatorLimit
 	KindTime
+	KindRetire
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindTime
+const KindNewest = KindRetire
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.

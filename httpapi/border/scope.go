@@ -130,7 +130,7 @@ var RoutesOf = [Kinds][]string{
 		"PATCH /v1/agents/{id}", "POST /v1/agents/{id}/attest", "POST /v1/agents/{id}/model", "DELETE /v1/agents/{id}/ownership-transfer",
 		"POST /v1/agents/{id}/ownership-transfer", "POST /v1/agents/{id}/reinstate", "POST /v1/agents/{id}/revoke", "POST /v1/agents/{id}/suspend",
 		"PUT /v1/agents/{id}/whitelist", "POST /v1/agents/{id}/whitelist/entries", "DELETE /v1/agents/{id}/whitelist/entries/{entry}", "POST /v1/cleared",
-		"DELETE /v1/cleared/{id}", "PATCH /v1/fleets/{id}", "POST /v1/fleets/{id}/agents", "DELETE /v1/fleets/{id}/agents/{agentId}",
+		"DELETE /v1/cleared/{id}", "PATCH /v1/fleets/{id}", "DELETE /v1/fleets/{id}", "DELETE /v1/agents/{id}", "POST /v1/fleets/{id}/agents", "DELETE /v1/fleets/{id}/agents/{agentId}",
 		"PUT /v1/fleets/{id}/whitelist", "POST /v1/fleets/{id}/whitelist/entries", "DELETE /v1/fleets/{id}/whitelist/entries/{entry}",
 		"POST /v1/operators/limit", "POST /v1/operators/reinstate", "POST /v1/operators/suspend", "POST /v1/queue/{txnId}/assign", "POST /v1/queue/{txnId}/claim",
 		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",

@@ -93,6 +93,14 @@ var registryOperations = []Operation{
 		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
+		Name: "retireAgent", Route: "DELETE /v1/agents/{id}", Tag: "agents", Scope: Owner, Roles: "operator",
+		Summary:    "Retire an agent that was revoked 91 days ago and has no delegates: its row and its part of the share are free again, its records stay",
+		Parameters: "id timeout minIndex",
+		Answers:    []Answer{{Status: 200, Of: Retired{}}},
+		Refusals:   "404 409",
+		Codes:      Codes{404: "not_found", 409: "invalid_transition"},
+	},
+	{
 		Name: "reissueAgent", Route: "POST /v1/agents/{id}/reissue", Tag: "agents", Scope: Owner, Roles: "operator",
 		Summary:    "Issue the next version of a credential",
 		Parameters: "id timeout minIndex idempotencyKey",
@@ -312,6 +320,14 @@ var registryOperations = []Operation{
 		Answers:    []Answer{{Status: 200, Of: FleetChange{}, Headers: "ETag"}},
 		Refusals:   "404 412",
 		Codes:      Codes{404: "not_found", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "retireFleet", Route: "DELETE /v1/fleets/{id}", Tag: "fleets", Scope: Owner, Roles: "operator",
+		Summary:    "Retire a fleet without agents: its row and its part of the share are free again, its records stay",
+		Parameters: "id timeout minIndex",
+		Answers:    []Answer{{Status: 200, Of: Retired{}}},
+		Refusals:   "404 409",
+		Codes:      Codes{404: "not_found", 409: "invalid_transition"},
 	},
 	{
 		Name: "assignAgents", Route: "POST /v1/fleets/{id}/agents", Tag: "fleets", Scope: Owner, Roles: "operator",

@@ -291,6 +291,15 @@ type FleetChange struct {
 	Warnings               []Warning        `json:"warnings,omitempty"`
 }
 
+type Retired struct {
+	AgentID    string `json:"agentId,omitempty"`
+	FleetID    string `json:"fleetId,omitempty"`
+	OperatorID string `json:"operatorId"`
+	Retired    bool   `json:"retired"`
+	RetiredAt  Time   `json:"retiredAt"`
+	EventID    string `json:"eventId"`
+}
+
 type FleetMembers struct {
 	FleetID    string   `json:"fleetId"`
 	AgentIDs   []string `json:"agentIds"`

@@ -18,8 +18,9 @@ import (
 
 // agentChain is what an export of one agent has seen of the leaves about the agent.
 type agentChain struct {
-	id   string // "": the export is not of one agent.
-	slot engine.AgentSlot
+	id      string // "": the export is not of one agent.
+	slot    engine.AgentSlot
+	retired uint64 // The last leaf about an agent that was retired; noLeaf: it was not.
 
 	first, last uint64 // Numbers of the leaves in the range; 0: none.
 	previous    uint64 // The leaf before the first one, unless the first one has number 1.
@@ -39,10 +40,67 @@ func (x *Exporter) settleAgent() error {
 		return border.BadQuery("agentId", "must be an agent's id")
 	}
 	profile, err := x.Request.Judge.KnownAgent(id)
-	if err != nil {
+	if profile != nil {
+		x.agent = agentChain{id: id, slot: profile.Slot, retired: noLeaf}
+		return nil
+	}
+	if refused := (*edge.Refusal)(nil); !errors.As(err, &refused) || refused.Code != "not_found" {
 		return err
 	}
-	x.agent = agentChain{id: id, slot: profile.Slot}
+	last, failed := x.findRetired(id)
+	if failed != nil || last == noLeaf {
+		return errors.Join(failed, err)
+	}
+	x.agent = agentChain{id: id, retired: last}
+	return nil
+}
+
+// findRetired returns the leaf that says that an agent was retired; noLeaf: there is none. The state
+// knows no retired agents any more. Only the institution makes exports, so its operator is not asked.
+func (x *Exporter) findRetired(id string) (found uint64, err error) {
+	const kind = "agent.retired"
+	found = noLeaf
+	query := audit.Query{To: x.Store.Size(), Newest: true, Keys: []uint64{engine.FilterKey(engine.FilterAgent, id), engine.FilterKey(engine.FilterKind, kind)}}
+	err = x.scanLeaves(query, func(index uint64, l *edge.Leaf) bool {
+		if l.Kind() != kind || l.Text("agentId") != id {
+			return true
+		}
+		found = index
+		return false
+	})
+	return found, err
+}
+
+// scanLeaves calls visit with the leaves of a query until it returns false. Others have their turn
+// in between.
+func (x *Exporter) scanLeaves(q audit.Query, visit func(index uint64, l *edge.Leaf) bool) error {
+	q.Examine = exportPageMax
+	for more := true; more && q.From < q.To; {
+		var scanned audit.ScanResult
+		var failed error
+		err := border.TakeTurn(x.Request, func() (err error) {
+			scanned, err = x.Store.Scan(q, func(index uint64, stored audit.Leaf) bool {
+				l, err := x.Request.Judge.OpenLeaf(index, stored.Data)
+				if err != nil {
+					failed = err
+					return false
+				}
+				defer x.Request.Judge.DropLeaf()
+				more = visit(index, &l)
+				return more
+			})
+			return err
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return err
+		}
+		border.ChargeLooked(x.Request, scanned.Examined)
+		if more = more && !scanned.Done; q.Newest {
+			q.To = scanned.Next
+		} else {
+			q.From = scanned.Next
+		}
+	}
 	return nil
 }
 
@@ -142,37 +200,19 @@ func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 	if x.agent.first > 1 {
 		before = x.agent.previous
 	}
-	key := engine.FilterKey(engine.FilterAgent, x.agent.id)
-	for next := x.End; next < x.Point.Size && after == noLeaf; {
-		var scanned audit.ScanResult
-		var failed error
-		err := border.TakeTurn(x.Request, func() (err error) {
-			scanned, err = x.Store.Scan(audit.Query{From: next, To: x.Point.Size, Examine: exportPageMax, Keys: []uint64{key}}, func(index uint64, stored audit.Leaf) bool {
-				l, err := x.Request.Judge.OpenLeaf(index, stored.Data)
-				if err != nil {
-					failed = err
-					return false
-				}
-				defer x.Request.Judge.DropLeaf()
-				place, ofAgent := x.agent.placeOf(&l)
-				if !ofAgent {
-					return true
-				}
-				if after = index; x.agent.first == 0 && place.AgentSequence > 1 {
-					before = place.AgentPrevious
-				}
-				return false
-			})
-			return err
-		})
-		if err = errors.Join(err, failed); err != nil {
-			return before, after, err
+	query := audit.Query{From: x.End, To: x.Point.Size, Keys: []uint64{engine.FilterKey(engine.FilterAgent, x.agent.id)}}
+	err = x.scanLeaves(query, func(index uint64, l *edge.Leaf) bool {
+		place, ofAgent := x.agent.placeOf(l)
+		if !ofAgent {
+			return true
 		}
-		border.ChargeLooked(x.Request, scanned.Examined)
-		next = scanned.Next
-		if scanned.Done {
-			break
+		if after = index; x.agent.first == 0 && place.AgentSequence > 1 {
+			before = place.AgentPrevious
 		}
+		return false
+	})
+	if err != nil {
+		return before, after, err
 	}
 	if x.agent.first == 0 && after == noLeaf {
 		before, err = x.lastBefore()
@@ -184,15 +224,18 @@ func (x *Exporter) findNeighbours() (before, after uint64, err error) {
 // after the range. It starts at the newest one in the state and skips those after the export's
 // tree.
 func (x *Exporter) lastBefore() (uint64, error) {
-	view, err := x.Request.Judge.View()
-	if err != nil {
-		return noLeaf, err
+	at := x.agent.retired
+	if at == noLeaf {
+		view, err := x.Request.Judge.View()
+		if err != nil {
+			return noLeaf, err
+		}
+		row, _, found := view.Agent(x.agent.slot)
+		if !found || row.Sequence == 0 {
+			return noLeaf, nil
+		}
+		at = row.LastLeaf
 	}
-	row, _, found := view.Agent(x.agent.slot)
-	if !found || row.Sequence == 0 {
-		return noLeaf, nil
-	}
-	at := row.LastLeaf
 	for at >= x.first {
 		l, err := x.Request.Judge.LoadLeaf(at)
 		if err != nil {

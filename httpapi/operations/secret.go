@@ -40,7 +40,7 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 		}
 	}
 	view.Settings().Sealed(count)
-	for slot := 1; slot <= view.Agents(); slot++ {
+	for slot := 1; slot <= view.AgentSlots(); slot++ {
 		if _, profile, ok := view.Agent(engine.AgentSlot(slot)); ok && len(profile.EINSealed) > 0 {
 			count(fsm.Sealed{Agent: profile.Slot, What: fsm.SealedEIN, Data: profile.EINSealed})
 		}

@@ -154,7 +154,7 @@ func listAgents(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	var items []strictjson.Members
-	next := p.Scan(uint64(view.Agents()), func(row uint64) bool {
+	next := p.Scan(uint64(view.AgentSlots()), func(row uint64) bool {
 		chain := viewChain(view, engine.AgentSlot(row))
 		if chain == nil || !wanted(view, chain) {
 			return false

@@ -45,11 +45,13 @@ func getFleet(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
+	_, profile, known := view.Fleet(profile.Slot)
+	if !known { // It was retired meanwhile.
+		return border.Answer{}, border.NotFound("no such fleet")
+	}
 	m := fleetMembers(c, view, profile.Slot)
 	m.Uint("asOfIndex", view.Index)
-	if _, profile, known := view.Fleet(profile.Slot); known {
-		c.SetHeader("ETag", border.ETag(uint64(profile.Rev)))
-	}
+	c.SetHeader("ETag", border.ETag(uint64(profile.Rev)))
 	return c.Reply(http.StatusOK, m), nil
 }
 
@@ -86,7 +88,7 @@ func listFleets(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	var items []strictjson.Members
-	next := p.Scan(uint64(view.Fleets()), func(row uint64) bool {
+	next := p.Scan(uint64(view.FleetSlots()), func(row uint64) bool {
 		_, profile, known := view.Fleet(engine.FleetSlot(row))
 		if !known {
 			return false

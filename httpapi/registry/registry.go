@@ -19,6 +19,7 @@ func agentRoutes() []border.Route {
 		{Method: http.MethodPost, Path: "/v1/delegates/create", Registers: true, Handle: createDelegate},
 		{Method: http.MethodGet, Path: "/v1/agents", Handle: listAgents},
 		{Method: http.MethodGet, Path: "/v1/agents/{id}", Handle: getAgent},
+		{Method: http.MethodDelete, Path: "/v1/agents/{id}", Handle: retireAgent},
 		{Method: http.MethodPatch, Path: "/v1/agents/{id}", Handle: patchAgent},
 		{Method: http.MethodGet, Path: "/v1/agents/{id}/limits", Handle: getLimits},
 		{Method: http.MethodGet, Path: "/v1/agents/{id}/attestations", Handle: listAttestations},
@@ -54,6 +55,7 @@ func fleetRoutes() []border.Route {
 		{Method: http.MethodGet, Path: "/v1/fleets", Handle: listFleets},
 		{Method: http.MethodGet, Path: "/v1/fleets/{id}", Handle: getFleet},
 		{Method: http.MethodPatch, Path: "/v1/fleets/{id}", Handle: patchFleet},
+		{Method: http.MethodDelete, Path: "/v1/fleets/{id}", Handle: retireFleet},
 		{Method: http.MethodPost, Path: "/v1/fleets/{id}/agents", Handle: assignAgents},
 		{Method: http.MethodDelete, Path: "/v1/fleets/{id}/agents/{agentId}", Handle: removeAgent},
 	}
@@ -98,6 +100,7 @@ func Table() border.Room {
 			"operator.suspended": renderStatus, "operator.reinstated": renderStatus, "operator.limit": renderOperatorLimit,
 			"user.registered": renderUser, "user.reissued": renderUser,
 			"fleet.created": renderFleet, "fleet.updated": renderFleetUpdate, "fleet.assigned": renderAssign, "fleet.removed": renderAssign,
+			"fleet.retired": renderRetired, "agent.retired": renderRetired,
 			"agent.settings": renderSettings, "agent.model_changed": renderModel, "attestation.recorded": renderAttestation,
 			"agent.whitelist": renderWhitelist, "fleet.whitelist": renderWhitelist, "policy.whitelist": renderWhitelist,
 			"ownership.flagged": renderOwnership, "ownership.cancelled": renderOwnership,

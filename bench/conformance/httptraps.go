@@ -134,11 +134,11 @@ func checkOddPaths(p *probe) {
 
 // ruledPaths are the paths that the rulings add, with the methods they take.
 var ruledPaths = map[string]string{
-	"/v1/agents": "GET", "/v1/agents/agt_x": "GET PATCH", "/v1/agents/agt_x/suspend": "POST", "/v1/agents/agt_x/reinstate": "POST",
+	"/v1/agents": "GET", "/v1/agents/agt_x": "GET PATCH DELETE", "/v1/agents/agt_x/suspend": "POST", "/v1/agents/agt_x/reinstate": "POST",
 	"/v1/agents/agt_x/revoke": "POST", "/v1/agents/agt_x/reissue": "POST", "/v1/agents/agt_x/ownership-transfer": "POST DELETE",
 	"/v1/agents/agt_x/attestations": "GET", "/v1/agents/agt_x/model": "POST", "/v1/agents/agt_x/limits": "GET", "/v1/agents/agt_x/whitelist": "GET PUT",
 	"/v1/users/usr_x": "GET", "/v1/users/usr_x/suspend": "POST", "/v1/users/usr_x/reinstate": "POST", "/v1/users/usr_x/revoke": "POST",
-	"/v1/operators/suspend": "POST", "/v1/fleets": "GET", "/v1/fleets/flt_x": "GET PATCH", "/v1/fleets/flt_x/agents": "POST", "/v1/fleets/flt_x/agents/agt_x": "DELETE",
+	"/v1/operators/suspend": "POST", "/v1/fleets": "GET", "/v1/fleets/flt_x": "GET PATCH DELETE", "/v1/fleets/flt_x/agents": "POST", "/v1/fleets/flt_x/agents/agt_x": "DELETE",
 	"/v1/fleets/flt_x/whitelist": "GET PUT", "/v1/whitelist": "GET PUT", "/v1/policy": "GET PUT", "/v1/policy/versions": "GET", "/v1/policy/validate": "POST",
 	"/v1/screen/dry-run": "POST", "/v1/match": "GET POST", "/v1/queue": "GET", "/v1/queue/next": "POST", "/v1/queue/txn_x/claim": "POST", "/v1/queue/txn_x/release": "POST",
 	"/v1/queue/txn_x/comment": "POST", "/v1/audit": "GET", "/v1/audit/export": "GET", "/v1/audit/txn_x/proof": "GET", "/v1/audit/txn_x/explain": "GET",

@@ -75,7 +75,7 @@ func (b *bench) indexDay(ctx context.Context, day uint64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = index.Close() }() // Its files are removed.
+	defer func() { _ = index.Close() }()              // Its files are removed.
 	began, hour, heap := time.Now(), -1, [2]float64{} // The most in each half of the day.
 	leaves := make([]audit.Leaf, keysEntry)
 	for history.size < day+day/100 {

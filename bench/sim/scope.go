@@ -117,7 +117,7 @@ func (w *World) restart(hosts []*Host) {
 
 func (w *World) snapshot(hosts []*Host) {
 	for _, host := range hosts {
-		if node := host.Node(); node != nil {
+		if node := host.Node(); node != nil && !host.isDoomed() { // A node that ends of its disk in the midst of a snapshot answers nobody any more.
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			_, _ = node.Snapshot(ctx)
 			cancel()

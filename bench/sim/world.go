@@ -241,6 +241,12 @@ func (h *Host) Doom() *disk {
 	return h.disk
 }
 
+func (h *Host) isDoomed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.doomed
+}
+
 // Supervise restarts the node if it gave up for a reason that a restart mends, and reports
 // whether it did so.
 func (h *Host) Supervise() bool {

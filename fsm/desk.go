@@ -22,7 +22,7 @@ type desk struct {
 // paymentLedger is the part of the ledger that the desk uses.
 type paymentLedger interface {
 	soundHold(seconds uint32) bool
-	bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool)
+	bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool, taken []uint64)
 	endedBy(record uint64) uint64
 }
 

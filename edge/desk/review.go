@@ -60,7 +60,7 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 		Common: j.Common(fragment), Leaf: l.Index, Disposition: r.disposition, Amount: edge.RecordAmount(l),
 	}
 	if l.Record != nil {
-		record.Rules = l.Record.Triggered
+		record.Rules, record.Duplicate = l.Record.Triggered, l.Record.Used
 	}
 	record.Hold, record.Reference = edge.PaymentOf(j, l)
 	record.Screener = edge.ScreenerOf(j, l)

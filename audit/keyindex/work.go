@@ -161,17 +161,16 @@ func (x *Index) merge(parts []*file) bool {
 		return false
 	}
 	x.mu.Lock()
-	files := make([]*file, 0, len(x.files))
-	for _, f := range x.files {
-		switch {
-		case f == first:
-			files = append(files, whole)
-		case !slices.Contains(parts, f):
-			files = append(files, f)
-		}
+	at := slices.Index(x.files, first)
+	replaced := at >= 0 && at+len(parts) <= len(x.files) && slices.Equal(x.files[at:at+len(parts)], parts)
+	if replaced {
+		x.files = slices.Replace(slices.Clone(x.files), at, at+len(parts), whole)
 	}
-	x.files = files
 	x.mu.Unlock()
+	if !replaced { // A search has dropped one of them meanwhile, which was damaged.
+		x.remove([]*file{whole})
+		return false
+	}
 	x.remove(parts)
 	return true
 }

@@ -129,18 +129,29 @@ func (g *Guarded) KeepReached(reached *Reached, snapshot func() (uint64, error))
 	g.reached, g.snapshot = reached, snapshot
 }
 
-// giveUp ends the node, and never returns: the process ends. If it does not, as in tests, the
-// goroutine stands still until Release.
-func (g *Guarded) giveUp(reason string) {
+// giveUp ends the node, and the process with it. If that goes on, as in tests, the goroutine stands
+// still until Release.
+func (g *Guarded) giveUp(reason string) error {
 	if g.gaveUp.CompareAndSwap(false, true) {
 		g.fatal(reason)
 	}
-	g.standStill()
+	return g.standStill()
 }
 
-func (g *Guarded) standStill() {
+func (g *Guarded) standStill() error {
 	<-g.released
-	runtime.Goexit()
+	return errReleased
+}
+
+var errReleased = errors.New("cluster: the log of a node that ended")
+
+// exitIfReleased ends a goroutine of raft that would panic, or go on, if it saw the error. Raft's
+// cuts of the log see it: their goroutine still has to answer whoever asked for a snapshot.
+func exitIfReleased(err error) error {
+	if errors.Is(err, errReleased) {
+		runtime.Goexit()
+	}
+	return err
 }
 
 // Release ends the goroutines that stand still or will, for a process that goes on after its node
@@ -155,7 +166,7 @@ func (g *Guarded) End() { g.gaveUp.Store(true) }
 func (g *Guarded) runRead(do func() error) error {
 	err := do()
 	if errors.Is(err, ErrDamaged) {
-		g.giveUp(err.Error())
+		return g.giveUp(err.Error())
 	}
 	return err
 }
@@ -163,7 +174,7 @@ func (g *Guarded) runRead(do func() error) error {
 // runWatched runs one write under the watch.
 func (g *Guarded) runWatched(what string, write func() error) error {
 	if g.gaveUp.Load() {
-		g.standStill()
+		return g.standStill()
 	}
 	done := g.stalls.Watch(what)
 	start := time.Now()
@@ -172,10 +183,10 @@ func (g *Guarded) runWatched(what string, write func() error) error {
 	logWriteSeconds.Observe(time.Since(start))
 	if err != nil {
 		logWriteErrors.Inc()
-		g.giveUp(fmt.Sprintf("disk failed: %s: %v", what, err))
+		return g.giveUp(fmt.Sprintf("disk failed: %s: %v", what, err))
 	}
 	if g.gaveUp.Load() {
-		g.standStill()
+		return g.standStill()
 	}
 	return nil
 }
@@ -199,7 +210,7 @@ func (g *Guarded) LastIndex() (index uint64, err error) {
 
 // GetLog implements raft.LogStore.
 func (g *Guarded) GetLog(index uint64, log *raft.Log) error {
-	return g.runRead(func() error { return g.store.GetLog(index, log) })
+	return exitIfReleased(g.runRead(func() error { return g.store.GetLog(index, log) }))
 }
 
 // StoreLog implements raft.LogStore.
@@ -207,42 +218,42 @@ func (g *Guarded) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log
 
 // StoreLogs implements raft.LogStore.
 func (g *Guarded) StoreLogs(logs []*raft.Log) error {
-	return g.runWatched("append to the log", func() error { return g.store.StoreLogs(logs) })
+	return exitIfReleased(g.runWatched("append to the log", func() error { return g.store.StoreLogs(logs) }))
 }
 
 // DeleteRange implements raft.LogStore.
 func (g *Guarded) DeleteRange(low, high uint64) error {
 	if err := g.refuseCut(low, high); err != nil {
-		g.giveUp(err.Error())
+		return g.giveUp(err.Error())
 	}
 	return g.runWatched("cut of the log", func() error { return g.store.DeleteRange(low, high) })
 }
 
 // Set implements raft.StableStore.
 func (g *Guarded) Set(key, value []byte) error {
-	return g.runWatched("write of a vote", func() error { return g.store.Set(key, value) })
+	return exitIfReleased(g.runWatched("write of a vote", func() error { return g.store.Set(key, value) }))
 }
 
 // SetUint64 implements raft.StableStore.
 func (g *Guarded) SetUint64(key []byte, value uint64) error {
-	return g.runWatched("write of the term", func() error {
+	return exitIfReleased(g.runWatched("write of the term", func() error {
 		if err := g.store.SetUint64(key, value); err != nil || g.reached == nil || string(key) != string(RaftTermKey) {
 			return err
 		}
 		return g.reached.NoteTerm(value)
-	})
+	}))
 }
 
 // Get implements raft.StableStore.
 func (g *Guarded) Get(key []byte) (value []byte, err error) {
 	err = g.runRead(func() error { value, err = g.store.Get(key); return err })
-	return value, err
+	return value, exitIfReleased(err)
 }
 
 // GetUint64 implements raft.StableStore.
 func (g *Guarded) GetUint64(key []byte) (value uint64, err error) {
 	err = g.runRead(func() error { value, err = g.store.GetUint64(key); return err })
-	return value, err
+	return value, exitIfReleased(err)
 }
 
 // refuseCut refuses a cut that would take away an entry that is committed and in no snapshot: what

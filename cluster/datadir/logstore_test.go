@@ -39,6 +39,13 @@ func (m *memoryLog) StoreLogs(logs []*raft.Log) error {
 	return m.InmemStore.StoreLogs(logs)
 }
 
+func (m *memoryLog) DeleteRange(low, high uint64) error {
+	if err := m.trouble(); err != nil {
+		return err
+	}
+	return m.InmemStore.DeleteRange(low, high)
+}
+
 func (m *memoryLog) Close() error { return nil }
 
 // fatalities receives the reasons for which a store gave up.
@@ -93,6 +100,22 @@ func TestGuardedStoreFails(t *testing.T) {
 	last, err := memory.LastIndex()
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), last)
+}
+
+// TestACutIsAnsweredAfterTheEnd: raft cuts its log on the goroutine that answers who asked for a
+// snapshot. In a process that goes on after its node ended, that answer must come.
+func TestACutIsAnsweredAfterTheEnd(t *testing.T) {
+	memory := newMemoryLog()
+	store, gave := guardOver(t, memory, time.Second)
+	require.NoError(t, store.StoreLog(&raft.Log{Index: 1}))
+	broken := errors.New("input/output error")
+	memory.fail.Store(&broken)
+	answer := make(chan error, 1)
+	go func() { answer <- store.DeleteRange(1, 1) }()
+	require.Eventually(t, func() bool { return len(gave) == 1 }, 10*time.Second, time.Millisecond)
+	require.Empty(t, answer, "it stands still until then")
+	store.Release()
+	require.ErrorIs(t, <-answer, errReleased)
 }
 
 // TestGuardG4StalledDisk: a write that does not return takes the leadership, and ends the node at

@@ -118,7 +118,7 @@ func (a *adapter) Freeze() *fsm.View {
 
 // These methods look something up in the state between two entries.
 
-func (a *adapter) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
+func (a *adapter) ReferenceUsed(key engine.ReferenceKey) (uint64, bool, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.machine.ReferenceUsed(key)

@@ -16,9 +16,10 @@ import (
 const foundMost = 16
 
 // indexes find what the state has forgotten (decision 125): the leaves of keyed calls of the last
-// 24 hours, and those that say how payments ended, for as long as history has them.
+// 24 hours, those by which payment references of the last 30 days were used or became free, and those
+// that say how payments ended, for as long as history has them.
 type indexes struct {
-	keys, endings *keyindex.Index
+	keys, references, endings *keyindex.Index
 }
 
 func (x *indexes) openIndexes(config *Config, folder *datadir.Folder, history *audit.Store, l *life) (err error) {
@@ -37,6 +38,9 @@ func (x *indexes) openIndexes(config *Config, folder *datadir.Folder, history *a
 	if x.keys, err = open("calls", engine.IsKeyedFilter, time.Duration(engine.IdempotencyKept)); err != nil {
 		return err
 	}
+	if x.references, err = open("references", engine.IsReferenceFilter, time.Duration(engine.ReferenceKept)); err != nil {
+		return err
+	}
 	x.endings, err = open("endings", engine.IsEndingFilter, math.MaxInt64)
 	return err
 }
@@ -44,12 +48,13 @@ func (x *indexes) openIndexes(config *Config, folder *datadir.Folder, history *a
 // addLeaves adds leaves that history has just taken.
 func (x *indexes) addLeaves(first uint64, leaves []audit.Leaf) {
 	x.keys.Add(first, leaves)
+	x.references.Add(first, leaves)
 	x.endings.Add(first, leaves)
 }
 
 func (x *indexes) closeIndexes() error {
 	var errs []error
-	for _, index := range []*keyindex.Index{x.keys, x.endings} {
+	for _, index := range []*keyindex.Index{x.keys, x.references, x.endings} {
 		if index != nil {
 			errs = append(errs, index.Close())
 		}
@@ -60,6 +65,11 @@ func (x *indexes) closeIndexes() error {
 // KeyedLeaves implements edge.Records.
 func (x *indexes) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
 	return x.keys.Leaves(engine.KeyedFilter(key), foundMost)
+}
+
+// ReferenceLeaves implements edge.Records.
+func (x *indexes) ReferenceLeaves(key engine.ReferenceKey) ([]audit.PlacedLeaf, uint64, error) {
+	return x.references.Leaves(engine.ReferenceFilter(key), foundMost)
 }
 
 // EndingLeaves implements edge.Records.

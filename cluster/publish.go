@@ -35,6 +35,7 @@ type published struct {
 	oldestDay    atomic.Uint32 // The date of the oldest leaf.
 	keysFrom     atomic.Uint64 // See fsm.View.KeysFrom.
 	endedFrom    atomic.Uint64 // See fsm.Effects.EndedFrom.
+	usedFrom     atomic.Uint64 // See fsm.Effects.UsedFrom.
 }
 
 func newPublished() *published {
@@ -101,6 +102,7 @@ func (p *published) takeEffects(out *fsm.Effects, opened *ofac.Index) {
 	p.oldestDay.Store(uint32(out.OldestDay))
 	p.keysFrom.Store(out.KeysFrom)
 	p.endedFrom.Store(out.EndedFrom)
+	p.usedFrom.Store(out.UsedFrom)
 }
 
 // bringIndex publishes a list, if the settings name it and its version of the matcher.
@@ -178,7 +180,7 @@ func newState(clock Clock, freeze func() *fsm.View) *state {
 
 // asks is what readers ask the state between two entries, because no View has the maps.
 type asks interface {
-	ReferenceUsed(engine.ReferenceKey) (uint64, bool)
+	ReferenceUsed(engine.ReferenceKey) (record uint64, used, known bool)
 	OperatorsNamed(name string) (engine.OperatorSlot, int)
 	OperatorsLike(fold string) []engine.OperatorSlot
 }
@@ -265,12 +267,15 @@ func (s *state) Outcomes(leaf uint64) []uint64 {
 
 // ReferenceUsed returns the leaf of the record that uses a payment reference, in the state
 // applied here.
-func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
+func (s *state) ReferenceUsed(key engine.ReferenceKey) (uint64, bool, bool) {
 	return s.asks.ReferenceUsed(key)
 }
 
 // KeysFrom implements edge.Published.
 func (s *state) KeysFrom() uint64 { return s.published.Load().keysFrom.Load() }
+
+// UsedFrom implements edge.Published.
+func (s *state) UsedFrom() uint64 { return s.published.Load().usedFrom.Load() }
 
 // EndedFrom implements edge.Published.
 func (s *state) EndedFrom() uint64 { return s.published.Load().endedFrom.Load() }

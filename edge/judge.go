@@ -47,6 +47,7 @@ type Published interface {
 	ClocksAhead() engine.Time                          // How far a quorum's clocks are ahead of log time; 0: they agree, or nobody knows.
 	Applied() uint64                                   // Applied log index.
 	EndedFrom() uint64                                 // The state has the endings of payments that this leaf or a later one told of.
+	UsedFrom() uint64                                  // The state has the uses of payment references that this leaf or a later one told of.
 	KeysFrom() uint64                                  // The state has the Idempotency-Keys of all calls that wrote this leaf or a later one.
 	Statuses() *fsm.Statuses                           // The status lists of this minute; nil: this node has none that is valid.
 	ListByDigest(digest [32]byte) (*ofac.Index, error) // Any list of the last 90 days, for comparing lists.
@@ -60,11 +61,17 @@ type Records interface {
 	View(ctx context.Context, minIndex uint64) (*fsm.View, error)
 	ReadIndex(ctx context.Context) (uint64, error) // Leader's commit index, confirmed by a quorum; it returns when that index is applied here.
 	WaitApplied(ctx context.Context, index uint64) error
-	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used bool) // Leaf of the payment that used the reference, as far as this node has applied.
+	// ReferenceUsed returns the leaf of the payment that uses a reference, as far as this node has
+	// applied. known is false if the state may have forgotten it.
+	ReferenceUsed(engine.ReferenceKey) (leaf uint64, used, known bool)
 
 	// KeyedLeaves returns leaves that may be of calls with an Idempotency-Key, newest first, and
 	// the leaf below which it looked through all of the last 24 hours.
 	KeyedLeaves(key [16]byte) (leaves []audit.PlacedLeaf, looked uint64, err error)
+
+	// ReferenceLeaves returns leaves by which a payment reference may have been used or become free,
+	// newest first, and the leaf below which it looked through all of the last 30 days.
+	ReferenceLeaves(engine.ReferenceKey) (leaves []audit.PlacedLeaf, looked uint64, err error)
 
 	// EndingLeaves returns the leaves that say what became of a recorded payment, newest first, and
 	// the leaf below which it looked through all that history has.

@@ -36,15 +36,19 @@ type testNode struct {
 	compiling, looked int
 }
 
-func (n *testNode) Settings() *fsm.Settings                                  { return n.settings }
-func (n *testNode) List() *ofac.Index                                        { return n.list }
-func (n *testNode) User(engine.UserSlot) *engine.UserProfile                 { return nil }
-func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile              { return nil }
-func (n *testNode) Disposition(uint64) (uint64, bool)                        { return 0, false }
-func (n *testNode) Proposal(uint64) (uint64, bool)                           { return 0, false }
-func (n *testNode) Outcomes(uint64) []uint64                                 { return nil }
-func (n *testNode) Statuses() *fsm.Statuses                                  { return nil }
-func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool)         { return 0, false }
+func (n *testNode) Settings() *fsm.Settings                                { return n.settings }
+func (n *testNode) List() *ofac.Index                                      { return n.list }
+func (n *testNode) User(engine.UserSlot) *engine.UserProfile               { return nil }
+func (n *testNode) Fleet(engine.FleetSlot) *engine.FleetProfile            { return nil }
+func (n *testNode) Disposition(uint64) (uint64, bool)                      { return 0, false }
+func (n *testNode) Proposal(uint64) (uint64, bool)                         { return 0, false }
+func (n *testNode) Outcomes(uint64) []uint64                               { return nil }
+func (n *testNode) Statuses() *fsm.Statuses                                { return nil }
+func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool, bool) { return 0, false, true }
+func (n *testNode) UsedFrom() uint64                                       { return 0 }
+func (n *testNode) ReferenceLeaves(engine.ReferenceKey) ([]audit.PlacedLeaf, uint64, error) {
+	return nil, 0, nil
+}
 func (n *testNode) KeysFrom() uint64                                         { return 0 }
 func (n *testNode) KeyedLeaves([16]byte) ([]audit.PlacedLeaf, uint64, error) { return nil, 0, nil }
 func (n *testNode) EndedFrom() uint64                                        { return 0 }

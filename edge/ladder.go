@@ -231,6 +231,6 @@ func (j *Judge) forecastMoment() (moment *engine.Moment, index uint64, err error
 	if !ok {
 		return nil, view.Index, nil
 	}
-	_, moment.Duplicate = j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, s.reference))
-	return moment, 0, nil
+	_, moment.Duplicate, err = j.referenceUsed(referenceKey(j.call.Caller.Owner, s.reference))
+	return moment, 0, err
 }

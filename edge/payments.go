@@ -97,7 +97,10 @@ func OwnRecord(j *Judge, txnID string) (Leaf, error) {
 // ReferencedRecord loads the record that uses a payment reference of the caller's owner. The
 // facilitator finds every settlement, whoever asked for it.
 func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
-	index, used := j.shared.deps.Records.ReferenceUsed(referenceKey(j.call.Caller.Owner, reference))
+	index, used, err := j.referenceUsed(referenceKey(j.call.Caller.Owner, reference))
+	if err != nil {
+		return Leaf{}, err
+	}
 	if !used || shared(reference) && !j.call.Facilitator {
 		return Leaf{}, NotFound("no payment uses this reference")
 	}
@@ -139,6 +142,9 @@ func Settlement(j *Judge, l *Leaf, o *Outcome) (*wire.Hold, error) {
 	_, b.Reference = PaymentOf(j, l)
 	b.Screener, b.Forwarded = j.Terms.screenerOf(l), j.call.Facilitator
 	if b.Past, err = j.pastOf(l.Index); err != nil {
+		return nil, err
+	}
+	if b.Used, err = j.LookForReference(b.Reference); err != nil {
 		return nil, err
 	}
 	if o.Op == wire.HoldSettle {

@@ -171,6 +171,10 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 			List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion(),
 		},
 	}
+	var err error
+	if s.record.Used, err = j.LookForReference(s.record.Reference); err != nil {
+		return err
+	}
 	s.agent, s.user = credentialClaims{}, credentialClaims{}
 	if sandboxRule(j) == engine.RuleNoCredential {
 		s.facts.Token = engine.TokenMalformed

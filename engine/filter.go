@@ -33,6 +33,7 @@ const (
 	markMask   = 1<<markBits - 1
 	keyedMark  = 0x1d3
 	endingMark = 0x1d4
+	usedMark   = 0x1d5
 )
 
 // KeyedFilter is the filter key of a call's Idempotency-Key, of which it has 52 bits.
@@ -45,6 +46,15 @@ func KeyedFilter(key [16]byte) uint64 {
 func EndingFilter(record uint64) uint64 {
 	return record*0x9e3779b97f4a7c15<<markBits | endingMark
 }
+
+// ReferenceFilter is the filter key of the leaves by which a payment reference was used, or became
+// free again, of which it has 52 bits.
+func ReferenceFilter(key ReferenceKey) uint64 {
+	return binary.BigEndian.Uint64(key[:])&^markMask | usedMark
+}
+
+// IsReferenceFilter tells whether a filter key may be one of ReferenceFilter.
+func IsReferenceFilter(key uint64) bool { return key&markMask == usedMark }
 
 // IsEndingFilter tells whether a filter key may be one of EndingFilter.
 func IsEndingFilter(key uint64) bool { return key&markMask == endingMark }

@@ -57,7 +57,6 @@ const (
 	UserAgentsMax       = 64
 	ListHistoryMax      = 256
 	HoldsMax            = 4_194_304
-	ReferencesMax       = 16_777_216
 	AlertsMax           = 65_536
 
 	// Idempotency (decision 31, "Idempotency").

@@ -84,7 +84,6 @@ type TimeLimits struct {
 	ClaimLease          Time
 	Overlap             Time
 	ReferenceKept       Time
-	ReferenceYoung      Time // A reference younger than this is never displaced.
 	ProposalKept        Time
 	SARDue              Time
 	DeadLetterKept      Time
@@ -115,7 +114,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
-		Holds: 4_194_304, Outcomes: 1_048_576, References: 16_777_216,
+		Holds: 4_194_304, Outcomes: 1_048_576, References: 1_048_576,
 		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses:   67_108_864,
@@ -163,7 +162,6 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ClaimLease:          10 * Minute,
 		Overlap:             168 * Hour,
 		ReferenceKept:       30 * DayLength,
-		ReferenceYoung:      24 * Hour,
 		ProposalKept:        24 * Hour,
 		SARDue:              30 * DayLength,
 		DeadLetterKept:      30 * DayLength,

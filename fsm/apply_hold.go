@@ -16,13 +16,8 @@ func (m *ledger) soundHold(seconds uint32) bool {
 	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
 }
 
-// refusePayment refuses a call without room for its hold or its reference. It returns true if r
-// holds the refusal.
-func (m *ledger) refusePayment(s *wire.Screen, owner Owner, r *wire.Result) bool {
-	if s.Reference != (engine.ReferenceKey{}) && !m.roomForReference(owner) {
-		m.refuseTable(wire.TableReferences, r)
-		return true
-	}
+// refuseHold refuses a call without room for its hold. It returns true if r holds the refusal.
+func (m *ledger) refuseHold(s *wire.Screen, owner Owner, r *wire.Result) bool {
 	return s.Hold != 0 && m.refuseShare(wire.TableHolds, owner, oneRow, r)
 }
 
@@ -46,16 +41,16 @@ func (m *ledger) uncountHold(row *holdRow) {
 }
 
 // endHold removes a hold from the counters and the table and notes how it ended. The leaf of
-// the ending is written next.
-func (m *ledger) endHold(at uint64, state HoldState) holdRow {
+// the ending is written next; endHold returns its filters about the reference.
+func (m *ledger) endHold(at uint64, state HoldState) (holdRow, []uint64) {
 	row := *m.holds.At(at)
 	m.uncountHold(&row)
 	m.dropHold(at)
 	m.noteEnding(outcomeRow{Leaf: row.Leaf, State: state, Unresolved: row.Unresolved})
-	if state != HoldSettled {
-		m.freeReference(row.Reference, row.Leaf)
+	if state == HoldSettled {
+		return row, nil
 	}
-	return row
+	return row, m.freeReference(row.Reference, row.Leaf, row.Day)
 }
 
 // noteEnding notes how a payment ended, or that it was settled late. The leaf that tells of it is
@@ -123,8 +118,8 @@ func (m *ledger) expireHold(at uint64) {
 		m.uncountHold(&row)
 		m.dropHold(at)
 	case m.policy().HoldsReturn && !row.Counts:
-		m.endHold(at, HoldExpired)
-		m.writeHoldOver(&row, leaf.DueHold, HoldExpired)
+		_, freed := m.endHold(at, HoldExpired)
+		m.writeHoldOver(&row, leaf.DueHold, HoldExpired, freed...)
 	default:
 		m.leaveUnresolved(at)
 		m.writeHoldOver(&row, leaf.DueUnresolved, HoldUnresolved)
@@ -156,11 +151,11 @@ func (m *ledger) alertUnresolved(row *holdRow) {
 
 // writeHoldOver writes that the time of a hold is over. If an approval opened it, the leaf says
 // that the approval has lapsed.
-func (m *ledger) writeHoldOver(row *holdRow, due leaf.Due, state HoldState) {
+func (m *ledger) writeHoldOver(row *holdRow, due leaf.Due, state HoldState, keys ...uint64) {
 	if row.Approved {
 		due = leaf.DueApproval
 	}
-	keys := []uint64{engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)), engine.EndingFilter(row.Leaf)}
+	keys = append(keys, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)), engine.EndingFilter(row.Leaf))
 	if row.Agent != 0 {
 		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
@@ -200,7 +195,7 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 		return
 	}
 	if b.Leaf >= m.size || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
-		!m.soundPast(b) || b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
+		!m.soundPast(b) || !m.soundUsed(b.Used) || b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -208,15 +203,16 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 		m.expireHold(at)
 	}
 	past, ended, stale := m.pastOf(b.Leaf, b.Past)
-	if stale {
-		goStale(r, m.endedFrom)
+	by, used, unknown := m.useOf(b.Reference, b.Used)
+	if stale || unknown {
+		goStale(r, max(m.endedFrom, m.usedFrom))
 		return
 	}
 	if b.Op == wire.HoldSettle {
-		m.settlePayment(b, &past, ended, r)
+		m.settlePayment(b, &past, ended, used, r)
 		return
 	}
-	m.releasePayment(b, &past, ended, r)
+	m.releasePayment(b, &past, ended, used && by == b.Leaf, r)
 }
 
 // payerIn returns whose counters the payment counts in, as its record names them.
@@ -228,7 +224,7 @@ type settling struct {
 	late, notAllowed, overLimit bool
 }
 
-func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended bool, r *wire.Result) {
+func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended, used bool, r *wire.Result) {
 	var s settling
 	holdAt, open := m.holdAt[b.Leaf]
 	if ended && (past.State == HoldSettled || past.Late != 0) {
@@ -245,7 +241,7 @@ func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended bool, r *wi
 		past.Late = m.size
 		m.noteEnding(*past)
 	case open:
-		row := m.endHold(holdAt, HoldSettled)
+		row, _ := m.endHold(holdAt, HoldSettled)
 		s.counted = row.Amount
 		paid := min(b.Amount, row.Amount)
 		m.registry.changeBooks(row.payer(), func(books *engine.Spend) { books.AddOn(row.Day, paid) })
@@ -262,11 +258,10 @@ func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended bool, r *wi
 		s.overLimit = m.registry.overLimit(payerIn(b), more)
 		m.registry.bookSpend(payerIn(b), more)
 	}
-	m.useReference(b.Reference, b.Leaf, m.ownerAt(b.Screener))
-	m.writeSettled(b, &s, r)
+	m.writeSettled(b, &s, r, m.useReference(b.Reference, used, b.Leaf)...)
 }
 
-func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
+func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result, filters ...uint64) {
 	state := HoldSettled
 	if at, ended := m.outcomeAt[b.Leaf]; ended {
 		state = m.outcomes.At(at).State
@@ -274,7 +269,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result) {
 	m.writePayment(leaf.KindHoldSettled, leaf.Settled{
 		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
 		Forwarded: b.Forwarded,
-	}, b, r)
+	}, b, r, filters...)
 	for _, mark := range s.listMarks() {
 		if mark.set {
 			m.officers.alertPayment(mark.alert, b, r.Leaf)
@@ -294,13 +289,12 @@ func (s *settling) listMarks() [3]settleMark {
 	}
 }
 
-func (m *ledger) writePayment(kind string, event any, b *wire.Hold, r *wire.Result) {
-	txn, ending := engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)), engine.EndingFilter(b.Leaf)
-	if b.Agent == 0 {
-		m.writeEvent(kind, event, &b.Common, r, txn, ending)
-		return
+func (m *ledger) writePayment(kind string, event any, b *wire.Hold, r *wire.Result, filters ...uint64) {
+	filters = append(filters, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(b.Leaf)), engine.EndingFilter(b.Leaf))
+	if b.Agent != 0 {
+		filters = append(filters, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
 	}
-	m.writeEvent(kind, event, &b.Common, r, txn, ending, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(b.Agent))))
+	m.writeEvent(kind, event, &b.Common, r, filters...)
 }
 
 // countsOn returns the date on which a payment without a hold counts. It returns false if the
@@ -353,8 +347,9 @@ func (m *ledger) refuseSettle(b *wire.Hold, ended bool) wire.Refusal {
 	return 0
 }
 
-func (m *ledger) releasePayment(b *wire.Hold, past *outcomeRow, ended bool, r *wire.Result) {
+func (m *ledger) releasePayment(b *wire.Hold, past *outcomeRow, ended, owns bool, r *wire.Result) {
 	var returned engine.USD
+	var freed []uint64
 	if ended {
 		if past.State == HoldReleased {
 			r.Code, r.Leaf, r.Time = wire.Unchanged, past.Later, past.At
@@ -370,15 +365,19 @@ func (m *ledger) releasePayment(b *wire.Hold, past *outcomeRow, ended bool, r *w
 		return
 	}
 	if open {
-		returned = m.endHold(at, HoldReleased).Amount
+		var row holdRow
+		row, freed = m.endHold(at, HoldReleased)
+		returned = row.Amount
 	} else {
 		day, _ := m.countsOn(b)
 		returned = b.Recorded
 		m.registry.changeBooks(payerIn(b), func(s *engine.Spend) { s.Return(day, returned) })
-		m.freeReference(b.Reference, b.Leaf)
+		if owns {
+			freed = m.freeReference(b.Reference, b.Leaf, b.ScreenedAt.Day())
+		}
 		m.noteEnding(outcomeRow{Leaf: b.Leaf, State: HoldReleased})
 	}
-	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r)
+	m.writePayment(leaf.KindHoldReleased, m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned), b, r, freed...)
 }
 
 // refuseRelease returns why a release of a payment that has not ended is refused; 0: it is not.

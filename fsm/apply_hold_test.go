@@ -17,7 +17,7 @@ func (w *world) held(slot engine.AgentSlot, dollars engine.USD, seconds uint32, 
 	s := w.screening(slot, dollars*engine.Dollar)
 	s.Hold = seconds
 	if reference != 0 {
-		s.Reference = engine.ReferenceKey{reference}
+		s.Reference, s.Used = engine.ReferenceKey{reference}, wire.Used{Looked: w.m.size} // The files have nothing of it.
 	}
 	r := w.do(wire.KindScreen, s)
 	require.Equal(w.t, wire.Applied, r.Code, "%+v", r)
@@ -182,12 +182,12 @@ func TestReviewIsHeldFromItsApproval(t *testing.T) {
 	})
 	require.Contains(t, string(r.Data), `"payBy":"`)
 	require.Equal(t, [2]engine.USD{0, 130}, w.books(slot))
-	by, used := w.m.ledger.referenceUsed(b.Reference)
+	by, used, _ := w.m.ledger.referenceUsed(b.Reference)
 	require.True(t, used && by == b.Leaf, "an approved review uses its reference")
 	w.now += 60 * engine.Second
 	w.tick()
 	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
-	_, used = w.m.ledger.referenceUsed(b.Reference)
+	_, used, _ = w.m.ledger.referenceUsed(b.Reference)
 	require.False(t, used)
 }
 
@@ -210,86 +210,17 @@ func TestPlainProceedIsReleasedUntilTheNextDayEnds(t *testing.T) {
 	require.Equal(t, [2]engine.USD{5, 0}, w.books(slot), "the difference, on the day of the settle")
 }
 
-func TestReferenceIsUsedOnce(t *testing.T) {
-	w := newWorld(t)
-	slot, _ := w.register("a")
-	first := w.held(slot, 1, 60, 9)
-	require.Equal(t, engine.Review, w.held(slot, 1, 60, 9).Verdict)
-	text := string(shown(w.leaves[len(w.leaves)-1]))
-	require.Contains(t, text, engine.NewestRules.Reason(25, engine.SubDuplicate, 0))
-	require.Contains(t, text, `"referenceUsedBy":`)
-	require.Equal(t, engine.Proceed, w.held(slot, 1, 60, 8).Verdict)
-	require.Equal(t, wire.Applied, w.release(first).Code)
-	second := w.held(slot, 1, 0, 9)
-	require.Equal(t, engine.Proceed, second.Verdict, "what was released is free again")
-	w.now += 30*engine.DayLength - 1
-	require.Equal(t, engine.Review, w.held(slot, 1, 0, 9).Verdict)
-	w.now++
-	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 9).Verdict)
-
-	off := *engine.DefaultPolicy()
-	off.ReferenceOff = true
-	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: off}).Code)
-	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 9).Verdict)
-	shadow := *engine.DefaultPolicy()
-	shadow.Modes[25] = engine.ModeOff
-	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: shadow}).Code)
-	require.Equal(t, engine.Review, w.held(slot, 1, 0, 9).Verdict, "the mode of R25 is another switch")
-}
-
 func TestFullTablesRefuseNewHolds(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a")
-	w.narrow(func(l *engine.Limits) { l.Holds, l.References = 1, 1 })
+	w.narrow(func(l *engine.Limits) { l.Holds = 1 })
 	w.held(slot, 1, 60, 1)
-	reference, hold := w.screening(slot, 1), w.screening(slot, 1)
-	reference.Reference, hold.Hold = engine.ReferenceKey{2}, 60
-	for table, s := range map[wire.SharedTable]*wire.Screen{wire.TableReferences: reference, wire.TableHolds: hold} {
-		r := w.do(wire.KindScreen, s)
-		require.Equal(t, wire.RefusedShare, r.Refusal)
-		require.EqualValues(t, table, r.Value)
-	}
+	hold := w.screening(slot, 1)
+	hold.Hold = 60
+	r := w.do(wire.KindScreen, hold)
+	require.Equal(t, wire.RefusedShare, r.Refusal)
+	require.EqualValues(t, wire.TableHolds, r.Value)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)), "other calls go on")
-	w.now += 24*engine.Hour - engine.Second
-	require.Equal(t, wire.RefusedShare, w.do(wire.KindScreen, reference).Refusal)
-	w.now += engine.Second
-	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 2).Verdict, "one of a day makes room")
-	require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
-}
-
-// TestOldReferencesMakeRoomForTheirOwnerAlone: whoever has used its share up gives up its own
-// oldest reference, once that is a day old, and never another's.
-func TestOldReferencesMakeRoomForTheirOwnerAlone(t *testing.T) {
-	w := newWorld(t)
-	slot, _ := w.register("a")
-	w.narrow(func(l *engine.Limits) { l.References = 4 * ownersLeast })
-	calm := w.keyWith("calm", wire.APIKey{Owner: "cal_calm", Roles: wire.RoleScreener})
-	busy := w.keyWith("busy", wire.APIKey{Owner: "cal_busy", Roles: wire.RoleScreener})
-	use := func(key wire.Common, n byte) wire.Result {
-		s := w.screening(slot, 1)
-		s.Key, s.Reference = *key.Key, engine.ReferenceKey{1, n}
-		return w.do(wire.KindScreen, s)
-	}
-	require.Equal(t, wire.Applied, use(calm, 0).Code)
-	n := byte(1)
-	for ; use(busy, n).Code == wire.Applied; n++ {
-	}
-	require.EqualValues(t, 1+3*ownersLeast+1, n)
-	w.now += w.m.limits.ReferenceYoung
-	for range 2 * ownersLeast {
-		require.Equal(t, wire.Applied, use(busy, n).Code)
-		n++
-	}
-	for _, m := range []*Machine{w.m, restoredFrom(t, w.m)} {
-		_, used := m.ReferenceUsed(engine.ReferenceKey{1, 0})
-		require.True(t, used, "the other's is older and stays")
-		_, used = m.ReferenceUsed(engine.ReferenceKey{1, 2 * ownersLeast})
-		require.False(t, used)
-		_, used = m.ReferenceUsed(engine.ReferenceKey{1, 2*ownersLeast + 1})
-		require.True(t, used)
-		require.Equal(t, w.m.Freeze().Digest(), m.Freeze().Digest())
-	}
-	require.EqualValues(t, 3*ownersLeast+2, w.m.sharesOf(wire.TableReferences).all.Rows)
 }
 
 // TestOldEndingsAreFoundByTheEdge: nothing refuses the end of a payment. The state keeps the newest
@@ -436,7 +367,10 @@ func TestBrokenTablesOfPaymentsAreRefused(t *testing.T) {
 		"outcome":       func(m *Machine) { m.ledger.outcomes.Edit(0).Later = m.size },
 		"open":          func(m *Machine) { m.ledger.outcomes.Edit(0).Leaf = m.ledger.holds.At(1).Leaf },
 		"no state":      func(m *Machine) { m.ledger.outcomes.Edit(0).State = HoldOpen },
-		"reference":     func(m *Machine) { m.ledger.references.Edit(1).Key = m.ledger.references.At(0).Key },
+		"reference":     func(m *Machine) { m.ledger.references.Edit(1).Key = engine.ReferenceKey{} },
+		"told":          func(m *Machine) { m.ledger.references.Edit(1).Told = m.ledger.references.At(0).Told },
+		"told early":    func(m *Machine) { m.ledger.references.Edit(1).Told = m.ledger.references.At(1).Leaf - 1 },
+		"used from":     func(m *Machine) { m.ledger.usedFrom = m.ledger.references.At(0).Told + 1 },
 		"negative hold": func(m *Machine) { m.ledger.holds.Edit(1).Amount = -1 },
 	} {
 		w := newWorld(t)

@@ -17,7 +17,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		return
 	}
 	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.payments.soundHold(b.Hold) ||
-		!m.settings.Rules().HasAll(b.Rules) {
+		!m.payments.soundUsed(b.Used) || !m.settings.Rules().HasAll(b.Rules) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -30,15 +30,19 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		refuse(r, wire.RefusedFull)
 		return
 	}
+	if b.Disposition == wire.Approved && m.payments.goesStale(b, r) {
+		return
+	}
 	who, counts := m.settlePersons(dispositionAct(b, m.settings.Policy), &b.Common, r)
 	if !counts {
 		return
 	}
 	var over, notHeld bool
+	var taken []uint64
 	var payBy engine.Time
 	if b.Disposition == wire.Approved {
 		payBy = m.approvalEnd(b)
-		over, notHeld = m.payments.bookApproval(b, payBy)
+		over, notHeld, taken = m.payments.bookApproval(b, payBy)
 	}
 	later := m.size
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition, PayBy: payBy})
@@ -58,7 +62,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if b.Disposition == wire.Approved {
 		event.OverLimitApproved, event.PayBy, event.NotHeld = &over, payBy, notHeld
 	}
-	m.writeAct(leaf.KindDispositioned, event, &who, &b.Common, r, filtersOf(&event.Reviewed)...)
+	m.writeAct(leaf.KindDispositioned, event, &who, &b.Common, r, append(taken, filtersOf(&event.Reviewed)...)...)
 }
 
 // dispositionAct is what a disposition does. Its name is there only if the amount or a rule
@@ -89,13 +93,28 @@ func (m *desk) approvalEnd(b *wire.Disposition) engine.Time {
 	return m.now + good
 }
 
+// goesStale sends an approval back whose edge looked less far for the payment's reference than it
+// has to. It returns true if it does.
+func (m *ledger) goesStale(b *wire.Disposition, r *wire.Result) bool {
+	_, _, stale := m.useOf(b.Reference, b.Used)
+	if stale {
+		goStale(r, m.usedFrom)
+	}
+	return stale
+}
+
 // bookApproval holds an approved payment until the approval ends, and uses its reference. A
 // payment that was settled before anybody approved it is booked already. over says that a
 // total is above its limit now; notHeld, that there was no room for a hold, so that the
 // payment counts as spent.
-func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool) {
+func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool, taken []uint64) {
 	if m.officers.hasEnded(b.Leaf) || !m.registry.agents.Has(uint64(b.Agent)) {
-		return false, false
+		return false, false, nil
+	}
+	_, used, _ := m.useOf(b.Reference, b.Used)
+	reference := b.Reference
+	if taken = m.useReference(reference, used, b.Leaf); taken == nil {
+		reference = engine.ReferenceKey{}
 	}
 	by := payer{b.Agent, b.Fleet, b.Operator}
 	over, notHeld = m.registry.overLimit(by, b.Amount), !m.hasRoom(wire.TableHolds, m.ownerAt(b.Screener), oneRow)
@@ -103,12 +122,11 @@ func (m *ledger) bookApproval(b *wire.Disposition, until engine.Time) (over, not
 		m.registry.bookSpend(by, b.Amount)
 	} else {
 		m.openHold(holdRow{
-			Leaf: b.Leaf, ExpiresAt: until, Amount: b.Amount, Reference: b.Reference, Agent: b.Agent, Fleet: b.Fleet, Operator: b.Operator,
+			Leaf: b.Leaf, ExpiresAt: until, Amount: b.Amount, Reference: reference, Agent: b.Agent, Fleet: b.Fleet, Operator: b.Operator,
 			Screener: b.Screener, Approved: true,
 		})
 	}
-	m.useReference(b.Reference, b.Leaf, m.ownerAt(b.Screener))
-	return over, notHeld
+	return over, notHeld, taken
 }
 
 // reviewAt finds the position of an open review by binary search: reviews are

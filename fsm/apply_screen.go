@@ -14,7 +14,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	var hits engine.Hits
 	rules := m.settings.Rules()
 	if len(body) > m.limits.RecordBytes || wire.DecodeScreen(body, s) != nil || !wire.UnpackHits(s, &hits) ||
-		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundHold(s.Hold) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
+		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundUsed(s.Used) || !m.soundHold(s.Hold) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -38,11 +38,15 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		return
 	}
 	owner := m.ownerAt(s.Key.Row)
-	if m.refusePayment(s, owner, r) {
+	usedBy, used, stale := m.useOf(s.Reference, s.Used)
+	if stale {
+		goStale(r, m.usedFrom)
+		return
+	}
+	if m.refuseHold(s, owner, r) {
 		return
 	}
 	observeCall(&m.moment, m.registry, m, s)
-	usedBy, used := m.referenceUsed(s.Reference)
 	m.moment.Duplicate = used
 	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
@@ -64,20 +68,30 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		}
 		return
 	}
+	m.bookScreen(s, &decision, r)
+}
+
+// bookScreen books a payment that proceeds, or holds it, and writes its record.
+func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
 	by := m.registry.payerOf(s.Agent)
 	if s.Hold == 0 {
 		m.registry.bookSpend(by, s.Amount)
 	} else {
 		m.written.HoldUntil = m.now + engine.Time(s.Hold)*engine.Second
 	}
-	m.finishScreen(s, &decision, r)
+	m.finishScreen(s, d, r)
+	reference := s.Reference
+	if m.written.Used {
+		reference = engine.ReferenceKey{} // It is another payment's, whatever the policy says of that.
+	} else if reference != (engine.ReferenceKey{}) {
+		m.takeReference(referenceRow{Key: reference, Leaf: r.Leaf, Told: r.Leaf})
+	}
 	if s.Hold != 0 {
 		m.openHold(holdRow{
-			Leaf: r.Leaf, ExpiresAt: m.now + engine.Time(s.Hold)*engine.Second, Amount: s.Amount, Reference: s.Reference,
+			Leaf: r.Leaf, ExpiresAt: m.now + engine.Time(s.Hold)*engine.Second, Amount: s.Amount, Reference: reference,
 			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
 		})
 	}
-	m.useReference(s.Reference, r.Leaf, owner)
 }
 
 // screenUnknown writes the record of a call without a usable credential.
@@ -90,8 +104,11 @@ func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result
 
 func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
 	data := m.placeRecord(s) // It may write profiles first, so the record's leaf index is known only after it.
-	filters := appendKeyed(append(m.filters(len(s.Filters)+4), s.Filters...), s.Idem)
+	filters := appendKeyed(append(m.filters(len(s.Filters)+5), s.Filters...), s.Idem)
 	filters = append(filters, screenFilter, verdictFilters[d.Verdict])
+	if d.Verdict == engine.Proceed && !m.written.Used && s.Reference != (engine.ReferenceKey{}) {
+		filters = append(filters, engine.ReferenceFilter(s.Reference))
+	}
 	if d.Rule != 0 {
 		filters = append(filters, ruleFilters[d.Rule])
 	}

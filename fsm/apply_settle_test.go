@@ -228,7 +228,7 @@ func TestHoldThatNobodyEndsIsUnresolved(t *testing.T) {
 	require.Contains(t, string(w.out.Leaves[1].Data), `"payments":1`)
 	require.Equal(t, []LeafLink{{Leaf: first.Leaf, Later: w.m.size - 4}, {Leaf: second.Leaf, Later: w.m.size - 2}, {Leaf: third.Leaf, Later: w.m.size - 1}}, w.out.Outcomes)
 	require.Equal(t, `REVIEW "R11_DAILY_LIMIT"`, verdict(w.screen(slot, 20)))
-	_, used := w.m.ledger.referenceUsed(first.Reference)
+	_, used, _ := w.m.ledger.referenceUsed(first.Reference)
 	require.True(t, used, "the payment may have been made")
 	var listed []uint64
 	w.m.Freeze().Unresolved(0, true, func(row UnresolvedRow) bool { listed = append(listed, row.Leaf); return true })

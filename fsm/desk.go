@@ -22,7 +22,9 @@ type desk struct {
 // paymentLedger is the part of the ledger that the desk uses.
 type paymentLedger interface {
 	soundHold(seconds uint32) bool
-	bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool)
+	soundUsed(found wire.Used) bool
+	goesStale(b *wire.Disposition, r *wire.Result) bool
+	bookApproval(b *wire.Disposition, until engine.Time) (over, notHeld bool, taken []uint64)
 	endedBy(record uint64) uint64
 }
 

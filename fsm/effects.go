@@ -56,6 +56,7 @@ type Effects struct {
 	OldestDay engine.Day // The date of that leaf; without any leaf, of the entry.
 	KeysFrom  uint64     // See View.KeysFrom.
 	EndedFrom uint64     // The leaf from which on the state has the endings of all payments.
+	UsedFrom  uint64     // The leaf from which on it has the uses of all payment references.
 
 	Statuses *View // Non-nil if the status lists of a new minute can be made: the view to make them of.
 

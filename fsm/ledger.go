@@ -24,7 +24,6 @@ type ledger struct {
 	referenceAt   map[engine.ReferenceKey]uint64
 	unresolvedOf  map[engine.AgentSlot]UnresolvedTotal
 	unresolvedAt  map[uint64]uint64 // Position in unresolved, by the leaf of the screening record.
-	oldestOf      map[Owner]uint64  // A reference of each owner, or a position before its oldest.
 
 	// Scratch space of applyScreen.
 	screen      wire.Screen
@@ -52,7 +51,7 @@ func newLedger(c *core, t *ledgerTables, registry *registry) *ledger {
 		core: c, ledgerTables: t, registry: registry,
 		structuringBy: map[structuringKey]uint64{}, holdAt: map[uint64]uint64{}, outcomeAt: map[uint64]uint64{},
 		referenceAt: map[engine.ReferenceKey]uint64{}, unresolvedOf: map[engine.AgentSlot]UnresolvedTotal{},
-		unresolvedAt: map[uint64]uint64{}, oldestOf: map[Owner]uint64{},
+		unresolvedAt: map[uint64]uint64{},
 	}
 	m.beginHeap()
 	return m
@@ -65,10 +64,11 @@ func (m *ledger) beginHeap() {
 // ledgerTables holds the tables of payments: open holds, how payments ended, the payment
 // references in use, recent activity, and the pairs of R25.
 type ledgerTables struct {
-	holds       Table[holdRow, holdPage]       // A binary heap by expiry and leaf, from position 1 on.
-	outcomes    Table[outcomeRow, outcomePage] // The newest endings, in the order of the leaves that told of them.
-	endedFrom   uint64                         // The leaf from which on outcomes has every ending; see pastOf.
-	references  Table[referenceRow, referencePage]
+	holds       Table[holdRow, holdPage]               // A binary heap by expiry and leaf, from position 1 on.
+	outcomes    Table[outcomeRow, outcomePage]         // The newest endings, in the order of the leaves that told of them.
+	endedFrom   uint64                                 // The leaf from which on outcomes has every ending; see pastOf.
+	references  Table[referenceRow, referencePage]     // The newest uses, in their order.
+	usedFrom    uint64                                 // The leaf from which on references has every use; see useOf.
 	activity    Table[activityRow, activityPage]       // From position 1 on, in no order.
 	structuring Table[structuringRow, structuringPage] // From position 1 on, in no order.
 
@@ -117,15 +117,10 @@ var ledgerDeclarations = []declaration{
 		forget: func(m *Machine) { m.ledger.forgetOutcome() },
 	},
 	&tableOf[referenceRow, referencePage]{
-		section: section{number: sectionReferences, most: func(l *engine.Limits) int { return l.References }, sound: func(m *Machine) error { return m.ledger.checkReferences() }},
-		of:      func(t *tables) *Table[referenceRow, referencePage] { return &t.references }, code: codeReferenceRow,
-		gaps: &gapsOf[referenceRow]{
-			held:  func(row *referenceRow) bool { return row.Key != (engine.ReferenceKey{}) },
-			first: func(meta *snapshotMeta) *uint64 { return &meta.ReferenceFirst },
-			next:  func(meta *snapshotMeta) *uint64 { return &meta.ReferenceNext },
-		},
+		section: section{number: sectionReferences, most: func(l *engine.Limits) int { return l.References }},
+		of:      func(t *tables) *Table[referenceRow, referencePage] { return &t.references }, code: codeReferenceRow, queue: true,
 		fits:   func(m *Machine) fitting[referenceRow] { return m.ledger.fitsReference },
-		over:   func(m *Machine, row *referenceRow) bool { return m.ledger.referenceOver(row) },
+		over:   func(m *Machine, row *referenceRow) bool { return row.At+m.limits.ReferenceKept <= m.now },
 		forget: func(m *Machine) { m.ledger.forgetReference() },
 	},
 }
@@ -147,7 +142,7 @@ type holdRow struct {
 	Leaf       uint64      // The screening record.
 	ExpiresAt  engine.Time // The end of its time; if it is unresolved, the end of its record.
 	Amount     engine.USD
-	Reference  engine.ReferenceKey // Zero: none was given.
+	Reference  engine.ReferenceKey // The reference that the payment uses; zero: none.
 	Agent      engine.AgentSlot
 	Fleet      engine.FleetSlot    // The fleet of the agent's root when the payment was held.
 	Operator   engine.OperatorSlot // The agent's, likewise.
@@ -197,13 +192,14 @@ type outcomeRow struct {
 // told returns the leaf that told of what the row says.
 func (r *outcomeRow) told() uint64 { return max(r.Later, r.Late) }
 
-// referenceRow is a payment reference that was used, in the order of use. The row of a reference
-// that is free again is zero.
+// referenceRow says that a payment reference was used, or is free again; the newest row of a
+// reference holds.
 type referenceRow struct {
-	Key   engine.ReferenceKey
-	Leaf  uint64 // The screening record that used it.
-	At    engine.Time
-	Owner Owner // Of the API key that made the call.
+	Key  engine.ReferenceKey
+	Leaf uint64 // The screening record that uses or used it.
+	Told uint64 // The leaf that tells of it.
+	At   engine.Time
+	Free bool
 }
 
 func codeHoldRow(c *coder, row *holdRow) {
@@ -233,8 +229,9 @@ func codeOutcomeRow(c *coder, row *outcomeRow) {
 func codeReferenceRow(c *coder, row *referenceRow) {
 	c.codeRaw(row.Key[:])
 	codeUnsigned(c, &row.Leaf)
+	codeUnsigned(c, &row.Told)
 	codeSigned(c, &row.At)
-	codeUnsigned(c, &row.Owner)
+	c.codeFlag(&row.Free)
 }
 
 // codeActivityRow codes a row. Of each of the three rings it codes only the buckets that are not

@@ -85,7 +85,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte, out *Effects) {
 		m.expireRows()
 		m.turnMinute(before)
 	}
-	out.EndedFrom = m.ledger.endedFrom
+	out.EndedFrom, out.UsedFrom = m.ledger.endedFrom, m.ledger.usedFrom
 	m.leaveEntry()
 }
 

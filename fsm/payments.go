@@ -30,93 +30,85 @@ func (m *ledger) dropHold(at uint64) {
 // Payment references (decision 47): a payment that uses a reference keeps it for 30 days. If
 // its hold is released or expires, the reference becomes free.
 
-func (m *ledger) referenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
+// soundUsed tells whether an edge can have found that.
+func (m *ledger) soundUsed(found wire.Used) bool { return found.By == 0 || m.hasLeaf(found.By-1) }
+
+// useOf returns the record that uses a reference. The state has the newest uses only (decision
+// 125). An older one is found by the edge, in files beside the state; stale means that it looked
+// less far than the state needs.
+func (m *ledger) useOf(key engine.ReferenceKey, found wire.Used) (record uint64, used, stale bool) {
 	if key == (engine.ReferenceKey{}) {
-		return 0, false
+		return 0, false, false
 	}
+	if record, used, known := m.referenceUsed(key); known {
+		return record, used, false
+	}
+	if found.Looked < m.usedFrom {
+		return 0, false, true
+	}
+	return max(found.By, 1) - 1, found.By != 0, false
+}
+
+// referenceUsed returns the record that uses a reference, as far as the state knows.
+func (m *ledger) referenceUsed(key engine.ReferenceKey) (record uint64, used, known bool) {
 	at, known := m.referenceAt[key]
-	if !known || m.references.At(at).At+m.limits.ReferenceKept <= m.now {
-		return 0, false
+	if !known {
+		return 0, false, false
 	}
-	return m.references.At(at).Leaf, true
+	row := m.references.At(at)
+	return row.Leaf, !row.Free && row.At+m.limits.ReferenceKept > m.now, true
 }
 
 // ReferenceUsed returns the leaf of the record that uses a reference: another call with it
-// would be a second payment. It is for readers between two entries, because a View does not
-// have the map.
-func (m *Machine) ReferenceUsed(key engine.ReferenceKey) (record uint64, used bool) {
-	return m.ledger.referenceUsed(key)
+// would be a second payment. known is false if the state may have forgotten it. It is for readers
+// between two entries, because a View does not have the map.
+func (m *Machine) ReferenceUsed(key engine.ReferenceKey) (record uint64, used, known bool) {
+	record, used, known = m.ledger.referenceUsed(key)
+	return record, used, known || m.ledger.usedFrom == 0
 }
 
-// roomForReference tells whether an owner may use another reference. If it has used its share up,
-// its own oldest reference makes room, once that is a day old.
-func (m *ledger) roomForReference(owner Owner) bool {
-	if m.hasRoom(wire.TableReferences, owner, oneRow) {
-		return true
+// takeReference notes that a record uses a reference from the leaf told on, or that it is free.
+func (m *ledger) takeReference(row referenceRow) {
+	if m.references.Len() >= m.limits.References { // From now on the oldest use is found in the files alone.
+		m.usedFrom = m.references.At(m.references.First()).Told + 1
+		m.forgetReference()
 	}
-	at, found := m.oldestReference(owner)
-	return found && m.references.At(at).At+m.limits.ReferenceYoung <= m.now
+	row.At = m.now
+	m.referenceAt[row.Key] = m.references.Append(row)
 }
 
-// oldestReference returns the position of an owner's oldest reference.
-func (m *ledger) oldestReference(owner Owner) (at uint64, found bool) {
-	at = m.references.skipGaps(max(m.oldestOf[owner], m.references.First()))
-	for at < m.references.Next() {
-		if row := m.references.At(at); row.Key != (engine.ReferenceKey{}) && row.Owner == owner {
-			found = true
-			break
-		}
-		at = m.references.skipGaps(at + 1)
+// useReference notes that a record uses a reference, if that is free: the leaf that says so is
+// written next. It returns the filters of that leaf.
+func (m *ledger) useReference(key engine.ReferenceKey, used bool, record uint64) []uint64 {
+	if key == (engine.ReferenceKey{}) || used {
+		return nil
 	}
-	m.oldestOf[owner] = at // Only a shorter way for the next search: what was passed never comes back.
-	return at, found
+	return m.tellReference(referenceRow{Key: key, Leaf: record})
 }
 
-// useReference notes that a record uses a reference, if it is free. Without room it does nothing:
-// calls were refused before (refusePayment), but a settle or an approval cannot be refused for
-// that.
-func (m *ledger) useReference(key engine.ReferenceKey, record uint64, owner Owner) {
-	if _, used := m.referenceUsed(key); used || key == (engine.ReferenceKey{}) || !m.roomForReference(owner) {
-		return
-	}
-	if at, known := m.referenceAt[key]; known {
-		m.dropReference(at)
-	}
-	if !m.hasRoom(wire.TableReferences, owner, oneRow) {
-		at, _ := m.oldestReference(owner)
-		m.dropReference(at)
-	}
-	m.take(wire.TableReferences, owner, oneRow)
-	m.referenceAt[key] = m.references.Append(referenceRow{Key: key, Leaf: record, At: m.now, Owner: owner})
+// tellReference notes what the next leaf tells of a reference, and returns the filters of that leaf.
+func (m *ledger) tellReference(row referenceRow) []uint64 {
+	row.Told = m.size
+	m.takeReference(row)
+	return []uint64{engine.ReferenceFilter(row.Key)}
 }
 
-// freeReference gives back a reference that the record used.
-func (m *ledger) freeReference(key engine.ReferenceKey, record uint64) {
-	if at, known := m.referenceAt[key]; known && m.references.At(at).Leaf == record {
-		m.dropReference(at)
+// freeReference gives back a reference that the record used, unless another one uses it by now.
+// The leaf that says so is written next; freeReference returns its filters.
+func (m *ledger) freeReference(key engine.ReferenceKey, record uint64, since engine.Day) []uint64 {
+	by, used, known := m.referenceUsed(key)
+	if key == (engine.ReferenceKey{}) || known && (!used || by != record) || m.now >= since.Start()+m.limits.ReferenceKept {
+		return nil // What is 30 days old is free, and another may use it.
 	}
-}
-
-// dropReference empties a row, and frees its page if that has no other.
-func (m *ledger) dropReference(at uint64) {
-	row := m.references.Edit(at)
-	m.giveBack(wire.TableReferences, row.Owner, oneRow)
-	delete(m.referenceAt, row.Key)
-	*row = referenceRow{}
-	m.references.Release(at, func(row *referenceRow) bool { return row.Key == (engine.ReferenceKey{}) })
+	return m.tellReference(referenceRow{Key: key, Leaf: record, Free: true})
 }
 
 func (m *ledger) forgetReference() {
 	first := m.references.First()
-	if m.references.At(first).Key != (engine.ReferenceKey{}) {
-		m.dropReference(first)
+	if key := m.references.At(first).Key; m.referenceAt[key] == first { // Else it was freed or used since.
+		delete(m.referenceAt, key)
 	}
 	m.references.DropFront()
-}
-
-// referenceOver tells whether a reference was given back, or is free by now.
-func (m *ledger) referenceOver(row *referenceRow) bool {
-	return row.Key == (engine.ReferenceKey{}) || row.At+m.limits.ReferenceKept <= m.now
 }
 
 func (m *ledger) forgetOutcome() {

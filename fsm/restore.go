@@ -68,9 +68,9 @@ func (s *restorer) readMeta(c *coder, rows uint32) error {
 	}
 	m.limits = engine.LimitsOf(meta.Format)
 	m.format, m.index, m.term, m.now, m.lived = meta.Format, meta.Index, meta.Term, meta.Time, meta.Lived
-	m.size, m.oldest, m.keysFrom, m.tables.endedFrom = meta.Size, meta.Oldest, meta.KeysFrom, meta.EndedFrom
+	m.size, m.oldest, m.keysFrom, m.tables.endedFrom, m.tables.usedFrom = meta.Size, meta.Oldest, meta.KeysFrom, meta.EndedFrom, meta.UsedFrom
 	m.ratchet = leaf.Ratchet{Key: meta.SaltKey, Day: meta.SaltDay}
-	if meta.Size > txnCount || meta.Oldest > meta.Size || max(meta.KeysFrom, meta.EndedFrom) > meta.Size || meta.Lived < 0 || meta.UserNext == 0 || meta.UserNext > userSlots+1 ||
+	if meta.Size > txnCount || meta.Oldest > meta.Size || max(meta.KeysFrom, meta.EndedFrom, meta.UsedFrom) > meta.Size || meta.Lived < 0 || meta.UserNext == 0 || meta.UserNext > userSlots+1 ||
 		meta.AgentFirst != 1 || meta.AgentNext > userSlots+1 || meta.FleetFirst != 1 || meta.FleetNext > userSlots+1 {
 		return errRow
 	}

@@ -225,14 +225,6 @@ func (m *desk) checkAlertsOpen() error {
 	return nil
 }
 
-// checkReferences checks the bounds of the references' positions.
-func (m *ledger) checkReferences() error {
-	if m.references.First() > m.references.Next() {
-		return errPositions
-	}
-	return nil
-}
-
 func (m *desk) fitsSAR(_ uint64, row, before *SARRow) bool {
 	return row.Leaf < row.First && row.First <= row.Later && m.hasLeaf(row.Later) && SARState(row.State) != "" && (before == nil || row.First > before.First)
 }
@@ -267,11 +259,9 @@ func (m *ledger) checkEndedFrom() error {
 }
 
 func (m *ledger) fitsReference(at uint64, row, before *referenceRow) bool {
-	if row.Key == (engine.ReferenceKey{}) {
-		return true // It is free again.
-	}
-	m.take(wire.TableReferences, row.Owner, oneRow)
-	return m.hasLeaf(row.Leaf) && (before == nil || row.At >= before.At) && enterOnce(m.referenceAt, row.Key, at)
+	m.referenceAt[row.Key] = at
+	return row.Key != (engine.ReferenceKey{}) && row.Leaf <= row.Told && m.hasLeaf(row.Told) && row.Told >= m.usedFrom &&
+		(before == nil || row.At >= before.At && row.Told > before.Told)
 }
 
 // fitsDue checks that the rows are a heap and of known kinds.

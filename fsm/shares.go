@@ -60,22 +60,21 @@ type shares struct {
 // sharedBounds are the bounds of the shared tables. A bound of 0 bytes is none: the rows have a
 // fixed size, so that their number bounds their bytes.
 var sharedBounds = [wire.SharedTables + 1]func(*engine.Limits) Part{
-	wire.TableAgents:     func(l *engine.Limits) Part { return Part{int64(l.Agents), l.AgentBytes} },
-	wire.TableFleets:     func(l *engine.Limits) Part { return Part{int64(l.Fleets), l.FleetBytes} },
-	wire.TableUsers:      func(l *engine.Limits) Part { return Part{int64(l.Users), l.UserBytes} },
-	wire.TableStatuses:   func(l *engine.Limits) Part { return Part{int64(l.Statuses), 0} },
-	wire.TableHolds:      func(l *engine.Limits) Part { return Part{int64(l.Holds), 0} },
-	wire.TableReferences: func(l *engine.Limits) Part { return Part{int64(l.References), 0} },
-	wire.TableReviews:    func(l *engine.Limits) Part { return Part{int64(l.OpenReviews), 0} },
-	wire.TableAlerts:     func(l *engine.Limits) Part { return Part{int64(l.Alerts), 0} },
-	wire.TableSanctions:  func(l *engine.Limits) Part { return Part{int64(l.SanctionsAlerts), 0} },
+	wire.TableAgents:    func(l *engine.Limits) Part { return Part{int64(l.Agents), l.AgentBytes} },
+	wire.TableFleets:    func(l *engine.Limits) Part { return Part{int64(l.Fleets), l.FleetBytes} },
+	wire.TableUsers:     func(l *engine.Limits) Part { return Part{int64(l.Users), l.UserBytes} },
+	wire.TableStatuses:  func(l *engine.Limits) Part { return Part{int64(l.Statuses), 0} },
+	wire.TableHolds:     func(l *engine.Limits) Part { return Part{int64(l.Holds), 0} },
+	wire.TableReviews:   func(l *engine.Limits) Part { return Part{int64(l.OpenReviews), 0} },
+	wire.TableAlerts:    func(l *engine.Limits) Part { return Part{int64(l.Alerts), 0} },
+	wire.TableSanctions: func(l *engine.Limits) Part { return Part{int64(l.SanctionsAlerts), 0} },
 }
 
 // sharedBytes is what a row of a shared table costs in memory, with the maps that find it. What
 // an agent, a fleet or a user has beyond it counts in bytes (weights.go).
 var sharedBytes = [wire.SharedTables + 1]int64{
 	wire.TableAgents: 1024, wire.TableFleets: 256, wire.TableUsers: 512, wire.TableStatuses: 32, wire.TableHolds: 144,
-	wire.TableReferences: 112, wire.TableReviews: 96, wire.TableAlerts: 128, wire.TableSanctions: 128,
+	wire.TableReviews: 96, wire.TableAlerts: 128, wire.TableSanctions: 128,
 }
 
 // owners are those who have API keys. The lists of the settings only grow, and a key's owner

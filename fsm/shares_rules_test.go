@@ -91,7 +91,7 @@ func TestNoReviewIsAnsweredThatNobodySees(t *testing.T) {
 	require.Equal(t, wire.RefusedShare, r.Refusal)
 	require.EqualValues(t, wire.TableReviews, r.Value)
 	require.Equal(t, size, w.m.size)
-	_, used := w.m.ReferenceUsed(engine.ReferenceKey{1, byte(n)})
+	_, used, _ := w.m.ReferenceUsed(engine.ReferenceKey{1, byte(n)})
 	require.False(t, used)
 	require.Len(t, w.m.idemByKey, n)
 	require.Equal(t, wire.Applied, call(calm, n).Code, "the same key of another owner, and its own part")

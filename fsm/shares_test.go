@@ -81,11 +81,6 @@ func (m *Machine) secondBooksOfPayments(add func(wire.SharedTable, string, Part)
 	for i := l.holds.First(); i < l.holds.Next(); i++ {
 		add(wire.TableHolds, byKey(l.holds.At(i).Screener), oneRow)
 	}
-	for i := l.references.First(); i < l.references.Next(); i++ {
-		if row := l.references.At(i); row.Key != (engine.ReferenceKey{}) {
-			add(wire.TableReferences, byOwner(row.Owner), oneRow)
-		}
-	}
 	for i := d.reviews.First(); i < d.reviews.Next(); i++ {
 		if row := d.reviews.At(i); row.State == ReviewOpen {
 			add(wire.TableReviews, byOwner(row.Owner), oneRow)
@@ -195,7 +190,7 @@ func (h *tenants) ofCall(c *wire.Common) map[wire.SharedTable]string {
 		owner = h.m.settings.Keys[c.Key.Row-1].Owner
 	}
 	whose := map[wire.SharedTable]string{}
-	for _, table := range []wire.SharedTable{wire.TableHolds, wire.TableReferences, wire.TableReviews} {
+	for _, table := range []wire.SharedTable{wire.TableHolds, wire.TableReviews} {
 		whose[table] = owner
 	}
 	return whose

@@ -76,33 +76,32 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // snapshotMeta is the one row of sectionMeta.
 type snapshotMeta struct {
-	Format         engine.Format `cbor:"1,keyasint"`
-	Index          uint64        `cbor:"2,keyasint"`
-	Term           uint64        `cbor:"3,keyasint"`
-	Time           engine.Time   `cbor:"4,keyasint"`
-	Size           uint64        `cbor:"5,keyasint"`
-	Oldest         uint64        `cbor:"6,keyasint"`
-	UserSweep      uint64        `cbor:"7,keyasint"`
-	Frontier       [][]byte      `cbor:"8,keyasint"`
-	Root           [32]byte      `cbor:"9,keyasint"`
-	Firsts         []uint64      `cbor:"10,keyasint"` // The first positions of the tables whose rows are dropped at the front, in the order of sections.
-	Staged         *stagedMeta   `cbor:"11,keyasint,omitempty"`
-	EndedFrom      uint64        `cbor:"23,keyasint,omitempty"` // The leaf from which on all endings of payments are in the table.
-	SaltKey        [16]byte      `cbor:"12,keyasint"`           // The key of SaltDay; earlier keys cannot be computed from it.
-	SaltDay        engine.Day    `cbor:"13,keyasint"`
-	Sweep          uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
-	UserNext       uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
-	SARsTold       uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
-	Statuses       statusMeta    `cbor:"18,keyasint"`
-	Lived          engine.Time   `cbor:"19,keyasint"`
-	KeysFrom       uint64        `cbor:"22,keyasint"` // The leaf from which on all Idempotency-Keys are in the table.
-	AgentFirst     uint64        `cbor:"24,keyasint"`
-	AgentNext      uint64        `cbor:"25,keyasint"` // The slot that the next agent gets.
-	FleetFirst     uint64        `cbor:"26,keyasint"`
-	FleetNext      uint64        `cbor:"27,keyasint"`
-	ReferenceFirst uint64        `cbor:"20,keyasint"`
-	ReferenceNext  uint64        `cbor:"21,keyasint"`
-	Overdue        uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
+	Format     engine.Format `cbor:"1,keyasint"`
+	Index      uint64        `cbor:"2,keyasint"`
+	Term       uint64        `cbor:"3,keyasint"`
+	Time       engine.Time   `cbor:"4,keyasint"`
+	Size       uint64        `cbor:"5,keyasint"`
+	Oldest     uint64        `cbor:"6,keyasint"`
+	UserSweep  uint64        `cbor:"7,keyasint"`
+	Frontier   [][]byte      `cbor:"8,keyasint"`
+	Root       [32]byte      `cbor:"9,keyasint"`
+	Firsts     []uint64      `cbor:"10,keyasint"` // The first positions of the tables whose rows are dropped at the front, in the order of sections.
+	Staged     *stagedMeta   `cbor:"11,keyasint,omitempty"`
+	EndedFrom  uint64        `cbor:"23,keyasint,omitempty"` // The leaf from which on all endings of payments are in the table.
+	SaltKey    [16]byte      `cbor:"12,keyasint"`           // The key of SaltDay; earlier keys cannot be computed from it.
+	SaltDay    engine.Day    `cbor:"13,keyasint"`
+	Sweep      uint64        `cbor:"14,keyasint"`           // The next row of activity to check for expiry.
+	UserNext   uint64        `cbor:"15,keyasint"`           // The slot that the next user gets.
+	SARsTold   uint64        `cbor:"17,keyasint,omitempty"` // Every report before this position that was due soon has been reported.
+	Statuses   statusMeta    `cbor:"18,keyasint"`
+	Lived      engine.Time   `cbor:"19,keyasint"`
+	KeysFrom   uint64        `cbor:"22,keyasint"` // The leaf from which on all Idempotency-Keys are in the table.
+	AgentFirst uint64        `cbor:"24,keyasint"`
+	AgentNext  uint64        `cbor:"25,keyasint"` // The slot that the next agent gets.
+	FleetFirst uint64        `cbor:"26,keyasint"`
+	FleetNext  uint64        `cbor:"27,keyasint"`
+	UsedFrom   uint64        `cbor:"20,keyasint,omitempty"` // The leaf from which on all uses of payment references are in the table.
+	Overdue    uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
 }
 
 type stagedMeta struct {
@@ -201,7 +200,7 @@ func (v *View) writeBlocks(b *blockWriter) {
 // writeHead writes the sections before the tables.
 func (v *View) writeHead(b *blockWriter) {
 	meta := snapshotMeta{
-		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, KeysFrom: v.KeysFrom, EndedFrom: v.endedFrom, Size: v.Size, Oldest: v.Oldest,
+		Format: v.Format, Index: v.Index, Term: v.Term, Time: v.Time, Lived: v.lived, KeysFrom: v.KeysFrom, EndedFrom: v.endedFrom, UsedFrom: v.usedFrom, Size: v.Size, Oldest: v.Oldest,
 		Frontier: v.frontier, Root: v.Root, SaltKey: v.ratchet.Key, SaltDay: v.ratchet.Day,
 		Statuses: statusMeta{Minute: v.standing.minute, Changed: v.standing.changed},
 	}

@@ -279,7 +279,7 @@ func (v *View) waitedSince(at engine.Time) uint64 {
 func (m *Machine) Everything(out *Effects) {
 	out.beginEntry(m.index, m.term, m.size)
 	out.Time, out.Oldest, out.OldestDay, out.KeysFrom = m.now, m.oldest, m.oldestDay(m.now), m.keysFrom
-	out.EndedFrom = m.ledger.endedFrom
+	out.EndedFrom, out.UsedFrom = m.ledger.endedFrom, m.ledger.usedFrom
 	for i := m.registry.profiles.First(); i < m.registry.profiles.Next(); i++ {
 		if profile := *m.registry.profiles.At(i); profile != nil {
 			out.Agents = append(out.Agents, profile)

@@ -47,9 +47,6 @@ func TestRowsCostWhatIsCounted(t *testing.T) {
 		wire.TableHolds: func(w *world, n int) {
 			w.m.ledger.openHold(holdRow{Leaf: uint64(n), ExpiresAt: engine.Time(n), Reference: engine.ReferenceKey{1}})
 		},
-		wire.TableReferences: func(w *world, n int) {
-			w.m.ledger.useReference(engine.ReferenceKey{byte(n), byte(n >> 8), byte(n >> 16)}, 1, 0)
-		},
 		wire.TableReviews: func(w *world, n int) { w.m.desk.enterReview(ReviewRow{Leaf: uint64(n)}) },
 		wire.TableAlerts: func(w *world, n int) {
 			row := AlertRow{Leaf: uint64(n), Kind: wire.AlertLate, Subject: uint64(n)}

@@ -168,3 +168,112 @@ func TestEndingsAreKept(t *testing.T) {
 		answer(t, n.do("auditor", "GET", "/v1/audit/"+txn+"/proof", ""), 200)
 	}
 }
+
+// referring is a node whose state keeps four uses of payment references.
+type referring struct {
+	*testing.T
+	*testNode
+	token string
+	other int // How many references flood has used.
+}
+
+func newReferring(t *testing.T) *referring {
+	limits := engine.LimitsOf(engine.FormatNewest)
+	before := *limits
+	t.Cleanup(func() { *limits = before })
+	limits.References = 4
+	n := newTestNode(t)
+	n.addSettler()
+	_, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":10}`)
+	return &referring{T: t, testNode: n, token: token}
+}
+
+// pay screens a payment with a reference, and returns its transaction.
+func (r *referring) pay(reference, more, verdict string) string {
+	r.Helper()
+	v := answer(r, r.do("screener", "POST", "/v1/screen", `{"token":"`+r.token+`","amount":1,"paymentRef":"`+reference+`"`+more+`}`), 200)
+	require.Equal(r, verdict, textOf(v, "verdict"), v.String())
+	return textOf(v, "txnId")
+}
+
+// flood uses so many references that the state forgets all before them.
+func (r *referring) flood() {
+	r.Helper()
+	for range 5 {
+		r.other++
+		r.pay(fmt.Sprint("f", r.other), "", "PROCEED")
+	}
+}
+
+// TestReferencesAreKeptForAMonth (line K3): however many references are used after it, a second
+// payment with a reference is not let through for 30 days, unless the first one has become free.
+func TestReferencesAreKeptForAMonth(t *testing.T) {
+	n := newReferring(t)
+	hold := `,"hold":{"ttlSeconds":600}`
+	paid, held, plain := n.pay("paid", "", "PROCEED"), n.pay("held", hold, "PROCEED"), n.pay("plain", "", "PROCEED")
+	n.flood()
+	require.NotZero(t, n.UsedFrom())
+	twice := n.pay("paid", "", "REVIEW")
+	v := answer(t, n.do("auditor", "GET", "/v1/audit/"+twice, ""), 200)
+	require.Contains(t, v.String(), `"R25_STRUCTURING"`)
+	usedBy := func(reference string, want int) string {
+		return textOf(answer(t, n.do("screener", "GET", "/v1/transactions?paymentRef="+reference, ""), want), "txnId")
+	}
+	require.Equal(t, paid, usedBy("paid", 200))
+	usedBy("never", 404)
+	dry := answer(t, n.do("screener", "POST", "/v1/screen/dry-run", `{"token":"`+n.token+`","amount":1,"paymentRef":"paid"}`), 200)
+	require.Equal(t, "REVIEW", textOf(dry, "verdict"), dry.String())
+
+	n.Lost.Store(true)
+	require.Equal(t, "overloaded", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+n.token+`","amount":1,"paymentRef":"paid"}`), 503), "code"))
+	usedBy("paid", 503)
+	answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+n.token+`","amount":1}`), 200) // A call without a reference needs no file.
+	n.Lost.Store(false)
+
+	for _, txn := range []string{held, plain} {
+		answer(t, n.do("settler", "POST", "/v1/transactions/"+txn+"/release", `{"reason":"r"}`), 200)
+	}
+	n.flood()
+	usedBy("held", 404)
+	n.pay("held", "", "PROCEED")
+	n.pay("plain", "", "PROCEED")
+	n.pay("held", "", "REVIEW")
+	n.flood()
+	n.pay("plain", "", "REVIEW")
+	answer(t, n.do("settler", "POST", "/v1/transactions/"+paid+"/settle", `{}`), 200)
+	n.flood()
+	require.Equal(t, paid, usedBy("paid", 200), "a settle changes nothing of it")
+	n.advance(engine.ReferenceKept - engine.Minute)
+	n.flood()
+	n.pay("paid", "", "REVIEW")
+	n.advance(2 * engine.Minute)
+	n.flood()
+	n.pay("paid", "", "PROCEED")
+}
+
+// TestReferencesOfApprovals: what an officer approves uses its reference, and gives it back when
+// the approval lapses. What another payment uses stays used.
+func TestReferencesOfApprovals(t *testing.T) {
+	n := newReferring(t)
+	n.pay("a", "", "PROCEED")
+	n.flood()
+	const large = `,"amount":11,"hold":{"ttlSeconds":600}`
+	reviewed := func(reference string) string {
+		v := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+n.token+`","paymentRef":"`+reference+`"`+large+`}`), 200)
+		require.Equal(t, "REVIEW", textOf(v, "verdict"), v.String())
+		return textOf(v, "txnId")
+	}
+	own, foreign := reviewed("b"), reviewed("a")
+	n.flood()
+	for _, txn := range []string{own, foreign} {
+		answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"APPROVED","reviewedBy":"o"}`), 200)
+	}
+	n.flood()
+	n.pay("b", "", "REVIEW")
+	for _, txn := range []string{own, foreign} {
+		answer(t, n.do("settler", "POST", "/v1/transactions/"+txn+"/release", `{"reason":"r"}`), 200)
+	}
+	n.flood()
+	n.pay("b", "", "PROCEED")
+	n.pay("a", "", "REVIEW")
+}

@@ -455,7 +455,7 @@ func (n *testNode) Proposal(leaf uint64) (uint64, bool) {
 	return later, ok
 }
 
-func (n *testNode) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
+func (n *testNode) ReferenceUsed(key engine.ReferenceKey) (uint64, bool, bool) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return n.machine.ReferenceUsed(key)

@@ -17,7 +17,7 @@ func smallTables(t *testing.T) {
 	before := *limits
 	t.Cleanup(func() { *limits = before })
 	for _, rows := range []*int{
-		&limits.Agents, &limits.Fleets, &limits.Users, &limits.Statuses, &limits.Holds, &limits.References, &limits.OpenReviews,
+		&limits.Agents, &limits.Fleets, &limits.Users, &limits.Statuses, &limits.Holds, &limits.OpenReviews,
 		&limits.Alerts, &limits.SanctionsAlerts,
 	} {
 		*rows = 256 // Four of them for each owner.
@@ -39,9 +39,6 @@ func TestACalmTenantIsServedBesideAFlood(t *testing.T) {
 		body        func(n int) string
 	}{
 		{"holds", "/v1/screen", func(int) string { return `{"token":"` + n.token + `","amount":0.01,"hold":{"ttlSeconds":3600}}` }},
-		{"references", "/v1/screen", func(i int) string {
-			return fmt.Sprintf(`{"token":%q,"amount":0.01,"paymentRef":"flood-%d"}`, n.token, i)
-		}},
 		{"open_reviews", "/v1/screen", func(int) string { return `{"token":"` + n.token + `","amount":7}` }},
 		{"fleets", "/v1/fleets/create", func(i int) string {
 			return fmt.Sprintf(`{"fleetName":"F%d","operatorLegalName":"Acme","dailyLimitUSDC":5}`, i)

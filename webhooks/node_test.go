@@ -151,9 +151,13 @@ func (n *testNode) View(context.Context, uint64) (*fsm.View, error) {
 	defer n.mutex.Unlock()
 	return n.machine.Freeze(), nil
 }
-func (n *testNode) ReadIndex(context.Context) (uint64, error)                { return n.Applied(), nil }
-func (n *testNode) WaitApplied(context.Context, uint64) error                { return nil }
-func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool)         { return 0, false }
+func (n *testNode) ReadIndex(context.Context) (uint64, error)              { return n.Applied(), nil }
+func (n *testNode) WaitApplied(context.Context, uint64) error              { return nil }
+func (n *testNode) ReferenceUsed(engine.ReferenceKey) (uint64, bool, bool) { return 0, false, true }
+func (n *testNode) UsedFrom() uint64                                       { return 0 }
+func (n *testNode) ReferenceLeaves(engine.ReferenceKey) ([]audit.PlacedLeaf, uint64, error) {
+	return nil, 0, nil
+}
 func (n *testNode) KeysFrom() uint64                                         { return 0 }
 func (n *testNode) KeyedLeaves([16]byte) ([]audit.PlacedLeaf, uint64, error) { return nil, 0, nil }
 func (n *testNode) EndedFrom() uint64                                        { return 0 }

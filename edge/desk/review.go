@@ -63,6 +63,12 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 		record.Rules = l.Record.Triggered
 	}
 	record.Hold, record.Reference = edge.PaymentOf(j, l)
+	if r.disposition == wire.Approved {
+		var err error
+		if record.Used, err = j.LookForReference(record.Reference); err != nil {
+			return nil, err
+		}
+	}
 	record.Screener = edge.ScreenerOf(j, l)
 	if slot, ok := j.Terms.ParseAgent(l.Text("agentId")); ok {
 		record.Agent = slot

@@ -22,8 +22,8 @@ import (
 type Indexes struct {
 	Lost atomic.Bool // The files are being made again.
 
-	keys, endings       *keyindex.Index
-	keysFrom, endedFrom atomic.Uint64
+	keys, references, endings     *keyindex.Index
+	keysFrom, usedFrom, endedFrom atomic.Uint64
 }
 
 // OpenIndexes opens indexes in memory.
@@ -33,27 +33,37 @@ func OpenIndexes(t testing.TB, store *audit.Store) *Indexes {
 		require.NoError(t, err)
 		return index
 	}
-	return &Indexes{keys: open(engine.IsKeyedFilter, time.Duration(engine.IdempotencyKept)), endings: open(engine.IsEndingFilter, math.MaxInt64)}
+	return &Indexes{
+		keys: open(engine.IsKeyedFilter, time.Duration(engine.IdempotencyKept)), endings: open(engine.IsEndingFilter, math.MaxInt64),
+		references: open(engine.IsReferenceFilter, time.Duration(engine.ReferenceKept)),
+	}
 }
 
 // Take adds the leaves of an entry, and drops from the links of payments to their endings what the
 // state has forgotten.
 func (x *Indexes) Take(out *fsm.Effects, leaves []audit.Leaf, links map[uint64][]uint64) {
-	for _, index := range []*keyindex.Index{x.keys, x.endings} {
+	for _, index := range []*keyindex.Index{x.keys, x.references, x.endings} {
 		index.Add(out.FirstLeaf, leaves)
 		index.Settle()
 	}
 	x.keysFrom.Store(out.KeysFrom)
+	x.usedFrom.Store(out.UsedFrom)
 	x.endedFrom.Store(out.EndedFrom)
 	maps.DeleteFunc(links, func(_ uint64, endings []uint64) bool { return slices.Max(endings) < out.EndedFrom })
 }
 
 func (x *Indexes) KeysFrom() uint64 { return x.keysFrom.Load() }
 
+func (x *Indexes) UsedFrom() uint64 { return x.usedFrom.Load() }
+
 func (x *Indexes) EndedFrom() uint64 { return x.endedFrom.Load() }
 
 func (x *Indexes) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
 	return x.leaves(x.keys, engine.KeyedFilter(key))
+}
+
+func (x *Indexes) ReferenceLeaves(key engine.ReferenceKey) ([]audit.PlacedLeaf, uint64, error) {
+	return x.leaves(x.references, engine.ReferenceFilter(key))
 }
 
 func (x *Indexes) EndingLeaves(record uint64) ([]audit.PlacedLeaf, uint64, error) {

@@ -375,7 +375,7 @@ func (w *World) WaitApplied(_ context.Context, index uint64) error {
 }
 
 // ReferenceUsed asks the state machine, as a node does.
-func (w *World) ReferenceUsed(key engine.ReferenceKey) (uint64, bool) {
+func (w *World) ReferenceUsed(key engine.ReferenceKey) (uint64, bool, bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.machine.ReferenceUsed(key)

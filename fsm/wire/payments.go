@@ -28,7 +28,15 @@ type Hold struct {
 	Screener   uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the screening call; 0: the node itself.
 	Operator   engine.OperatorSlot `cbor:"15,keyasint,omitempty"` // The agent's operator, from the record.
 	Forwarded  bool                `cbor:"14,keyasint,omitempty"` // This product's facilitator forwarded the payment and was told the outcome.
+	Used       Used                `cbor:"17,keyasint,omitzero"`  // Of Reference.
 	Past       *Past               `cbor:"16,keyasint,omitempty"` // nil: the edge knew that the state has all endings of the payment.
+}
+
+// Used is what the edge found in the files of payment references that the state has forgotten
+// (decision 125).
+type Used struct {
+	Looked uint64 `cbor:"1,keyasint,omitempty"` // It looked through all leaves below this one.
+	By     uint64 `cbor:"2,keyasint,omitempty"` // 1 + the leaf of the record that uses the reference; 0: none does.
 }
 
 // Past is what the edge found of the end of a payment that the state may have forgotten

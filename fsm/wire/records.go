@@ -146,6 +146,7 @@ type Screen struct {
 	Key         KeyRef              `cbor:"16,keyasint"`
 	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: no hold.
 	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // A hash of the paymentRef.
+	Used        Used                `cbor:"20,keyasint,omitzero"`  // Of Reference.
 	Counts      bool                `cbor:"19,keyasint,omitempty"` // The hold never returns by itself: somebody else may make the payment.
 }
 
@@ -263,6 +264,7 @@ type Disposition struct {
 	Reference   engine.ReferenceKey `cbor:"10,keyasint,omitzero"`  // The reference of the reviewed call; an approval uses it.
 	Rules       uint32              `cbor:"12,keyasint,omitempty"` // All rules that the call triggered, for four eyes: bit n is rule Rn.
 	Screener    uint32              `cbor:"13,keyasint,omitempty"` // The row of the API key that made the reviewed call; 0: the node itself.
+	Used        Used                `cbor:"16,keyasint,omitzero"`  // Of Reference.
 	Operator    engine.OperatorSlot `cbor:"14,keyasint,omitempty"` // The agent's operator that the reviewed record names.
 }
 

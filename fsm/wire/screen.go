@@ -56,7 +56,7 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 		dst = binary.AppendUvarint(dst, uint64(s.Hold))
 	}
 	if flags&screenReference != 0 {
-		dst = append(dst, s.Reference[:]...)
+		dst = binary.AppendUvarint(binary.AppendUvarint(append(dst, s.Reference[:]...), s.Used.Looked), s.Used.By)
 	}
 	dst = binary.AppendVarint(dst, int64(s.Amount))
 	dst = binary.AppendUvarint(dst, uint64(s.Mask))
@@ -172,6 +172,7 @@ func DecodeScreen(data []byte, s *Screen) error {
 	}
 	if flags&screenReference != 0 {
 		r.Fill(s.Reference[:])
+		s.Used = Used{r.Unsigned(), r.Unsigned()}
 	}
 	s.Counts = flags&screenCounts != 0
 	s.Amount = engine.USD(r.Signed())

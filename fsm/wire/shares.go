@@ -11,7 +11,6 @@ const (
 	TableUsers
 	TableStatuses
 	TableHolds
-	TableReferences
 	TableReviews
 	TableAlerts
 	TableSanctions
@@ -20,8 +19,8 @@ const (
 
 var sharedTableNames = [SharedTables + 1]string{
 	TableAgents: "agents", TableFleets: "fleets", TableUsers: "users", TableStatuses: "status_entries", TableHolds: "holds",
-	TableReferences: "references", TableReviews: "open_reviews",
-	TableAlerts: "open_alerts", TableSanctions: "sanctions_alerts",
+	TableReviews: "open_reviews",
+	TableAlerts:  "open_alerts", TableSanctions: "sanctions_alerts",
 }
 
 // String is the table's name in metrics and answers, "" for an unknown table.

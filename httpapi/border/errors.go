@@ -309,15 +309,14 @@ var whyNotSecond = map[wire.Refusal]string{
 
 // madeRoomBy says for each shared table what makes room in it.
 var madeRoomBy = [wire.SharedTables + 1]string{
-	wire.TableAgents:     "agents, or the bytes of their whitelists, hours and texts: shorten these, or retire agents that are revoked for long",
-	wire.TableFleets:     "fleets, or the bytes of their whitelists and hours: shorten these, or retire fleets without agents",
-	wire.TableUsers:      "users: each is erased 31 days after its last issuance",
-	wire.TableStatuses:   "credential versions that have not ended: each re-issue is one, and ends with its validity",
-	wire.TableHolds:      "payments that are held or unresolved: settle or release some",
-	wire.TableReferences: "payment references of the last 24 hours",
-	wire.TableReviews:    "open reviews: an officer decides some first",
-	wire.TableAlerts:     "open alerts: an officer acknowledges some first",
-	wire.TableSanctions:  "open alerts about the sanctions list: an officer acknowledges some first",
+	wire.TableAgents:    "agents, or the bytes of their whitelists, hours and texts: shorten these, or retire agents that are revoked for long",
+	wire.TableFleets:    "fleets, or the bytes of their whitelists and hours: shorten these, or retire fleets without agents",
+	wire.TableUsers:     "users: each is erased 31 days after its last issuance",
+	wire.TableStatuses:  "credential versions that have not ended: each re-issue is one, and ends with its validity",
+	wire.TableHolds:     "payments that are held or unresolved: settle or release some",
+	wire.TableReviews:   "open reviews: an officer decides some first",
+	wire.TableAlerts:    "open alerts: an officer acknowledges some first",
+	wire.TableSanctions: "open alerts about the sanctions list: an officer acknowledges some first",
 }
 
 // shareUsed is the answer to a call whose owner has used its share of a table.

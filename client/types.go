@@ -89,6 +89,12 @@ type HoldRequest struct {
 	TTLSeconds int `json:"ttlSeconds"`
 }
 
+// RoleWallet is a further wallet of a payment: payer, payee, intermediary or fee.
+type RoleWallet struct {
+	Role    string `json:"role"`
+	Address string `json:"address"`
+}
+
 // Payment is one proposed payment.
 type Payment struct {
 	Token            string       `json:"token"`
@@ -98,6 +104,8 @@ type Payment struct {
 	CounterpartyName string       `json:"cpName,omitempty"`
 	CounterpartyType string       `json:"cpType,omitempty"`
 	Wallet           string       `json:"cpWallet,omitempty"`
+	PayerWallet      string       `json:"payerWallet,omitempty"`
+	Wallets          []RoleWallet `json:"wallets,omitempty"`
 	Country          string       `json:"cpCountry,omitempty"`
 	DateOfBirth      string       `json:"cpDateOfBirth,omitempty"`
 	Address          string       `json:"cpAddress,omitempty"`

@@ -16,9 +16,9 @@ import (
 // the record's list says of it, and where the call's context agrees with that or differs. A
 // leaf holds only the matches; everything else is read from the list that the leaf names.
 
-// partiesMax bounds the parties of one record: three names with ten matches each, and two
+// partiesMax bounds the parties of one record: three names with ten matches each, and eleven
 // wallets.
-const partiesMax = 32
+const partiesMax = 41
 
 // meant is one party that a record's matches name.
 type meant struct {
@@ -86,6 +86,12 @@ func (s *screening) writeMatchedParties(m *strictjson.Members, list *ofac.Index)
 			all = append(all, meant{wallet.uid, ofac.Listed, scoreOne, wallet.context})
 		}
 	}
+	if f.PayerListed {
+		all = append(all, meant{f.PayerWallet.UID, ofac.Listed, scoreOne, ofac.Context{}})
+	}
+	f.ListedWallets(func(_ engine.WalletRole, match *ofac.WalletMatch) {
+		all = append(all, meant{match.UID, ofac.Listed, scoreOne, ofac.Context{}})
+	})
 	for _, name := range []struct {
 		result  *ofac.Result
 		context ofac.Context

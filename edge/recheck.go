@@ -89,6 +89,8 @@ func requestOfRecord(l *Leaf) engine.Request {
 	if request.Model == "" {
 		request.Model = text("model")
 	}
+	request.Payer = text("payerWallet")
+	_ = request.ReadWallets(l.Raw("_request", "wallets")) // It was read before the record was written.
 	readElsewhere(&request, l.Text("walletsElsewhere"))
 	return request
 }

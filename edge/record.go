@@ -3,6 +3,7 @@ package edge
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -227,8 +228,10 @@ func (j *Judge) makeFilters() {
 	if s.user.kind == kindUser {
 		s.keys = append(s.keys, engine.FilterKey(engine.FilterAgent, j.Terms.UserID(engine.UserSlot(s.user.slot))))
 	}
-	if key, ok := engine.WalletFilterKey(s.request.Wallet); ok {
-		s.keys = append(s.keys, key)
+	s.addWallet(s.request.Wallet)
+	s.addWallet(s.request.Payer)
+	for i := range s.request.Wallets[:s.request.WalletCount] {
+		s.addWallet(s.request.Wallets[i].Address)
 	}
 	name := f.PartyFilter // Set when the list was asked; it was not asked if there was nobody to screen.
 	if f.Token != engine.TokenGood {
@@ -236,6 +239,13 @@ func (j *Judge) makeFilters() {
 	}
 	if name != 0 {
 		s.keys = append(s.keys, name)
+	}
+}
+
+// addWallet adds the key by which a search for a wallet finds the record.
+func (s *screening) addWallet(wallet string) {
+	if key, ok := engine.WalletFilterKey(wallet); ok && !slices.Contains(s.keys, key) {
+		s.keys = append(s.keys, key)
 	}
 }
 
@@ -291,6 +301,10 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 	if f.PartyListed {
 		add(walletEvidence("counterparty", &f.PartyWallet, list))
 	}
+	if f.PayerListed {
+		add(walletEvidence("payer", &f.PayerWallet, list))
+	}
+	f.ListedWallets(func(role engine.WalletRole, match *ofac.WalletMatch) { add(walletEvidence(partyOf(role), match, list)) })
 	for _, party := range [...]struct {
 		name   string
 		result *ofac.Result
@@ -301,6 +315,14 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 		}
 	}
 	return items, truncated || size > matchesBytesMax
+}
+
+// partyOf returns the word of evidence for whom a wallet stands.
+func partyOf(role engine.WalletRole) string {
+	if role == engine.WalletPayee {
+		return "counterparty"
+	}
+	return role.String()
 }
 
 func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {

@@ -16,7 +16,7 @@ import (
 // misspelling. The call would then be judged without something its sender meant to say, so it
 // is refused. Any other unknown member is ignored and named in a warning.
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold")
+	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets")
 
 // itemShape is requestShape for an item of a batch, which has the idempotency key as a member
 // instead of a header.
@@ -59,6 +59,10 @@ func (j *Judge) Read() error {
 		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
 		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
 		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
+		Payer: f.Text("payerWallet", engine.FieldMax),
+	}
+	if f.Given("wallets") {
+		f.Report(s.request.ReadWallets(j.call.Document.Raw("wallets")))
 	}
 	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
 		s.request.Model = alias
@@ -83,9 +87,9 @@ func (j *Judge) Read() error {
 	return nil
 }
 
-// ownWords are the members in which no wallet is looked for: the credentials, the wallet itself
-// and the key.
-var ownWords = [...]string{"token", "userToken", "cpWallet", "idempotencyKey"}
+// ownWords are the members in which no wallet is looked for: the credentials, the wallets
+// themselves and the key.
+var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey"}
 
 // findElsewhere finds wallets in all texts of the call but those, in members that are unknown
 // too.
@@ -95,7 +99,7 @@ func (s *screening) findElsewhere(call *Call) {
 		next, end := len(rest), len(rest)
 		for _, name := range ownWords {
 			raw := call.Document.Raw(name)
-			if raw == nil || raw[0] != '"' {
+			if raw == nil || raw[0] != '"' && (name != "wallets" || raw[0] != '[') {
 				continue
 			}
 			if at := offsetIn(rest, raw); at >= 0 && at < next {

@@ -19,6 +19,10 @@ type Request struct {
 	// blank. They are looked up like cpWallet. ElsewhereMore: there are more than it holds.
 	Elsewhere     string
 	ElsewhereMore bool
+
+	Payer       string                 // payerWallet
+	Wallets     [WalletsMax]RoleWallet // wallets; the first WalletCount.
+	WalletCount int
 }
 
 // TokenState is the result of checking a credential without looking at any state.
@@ -68,8 +72,12 @@ type Facts struct {
 	OperatorWallet ofac.WalletMatch // First listed wallet of the chain.
 	OperatorLevel  uint8            // Index in Chain of the party with that wallet.
 	PartyWallet    ofac.WalletMatch
+	PayerWallet    ofac.WalletMatch             // Of payerWallet.
+	OtherWallets   [WalletsMax]ofac.WalletMatch // Of the request's Wallets.
+	OtherListed    uint8                        // Bit i: OtherWallets[i] is listed.
 	OperatorListed bool
 	PartyListed    bool
+	PayerListed    bool
 	OperatorName   ofac.Result
 	UserName       ofac.Result
 	PartyName      ofac.Result

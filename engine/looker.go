@@ -71,6 +71,14 @@ func (l *Looker) Look(f *Facts) {
 	if f.Request.Elsewhere != "" && !f.PartyListed {
 		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Elsewhere)
 	}
+	if f.Request.Payer != "" {
+		f.PayerWallet, f.PayerListed = f.List.Wallet(f.Request.Payer)
+	}
+	for i := range f.Request.Wallets[:f.Request.WalletCount] {
+		if match, listed := f.List.Wallet(f.Request.Wallets[i].Address); listed {
+			f.OtherWallets[i], f.OtherListed = match, f.OtherListed|1<<i
+		}
+	}
 	query := ofac.Query{
 		Brief: true, Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
 		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }),

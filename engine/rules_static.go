@@ -38,6 +38,13 @@ const (
 const (
 	SubListStale   Sub = 4 // Of R21.
 	SubOperatorTax Sub = 5 // Of R5.
+
+	subPayerListed   Sub = 3  // Of R4.
+	subWalletListed  Sub = 2  // Of R6.
+	subPayerContract Sub = 5  // Of R14.
+	subOtherContract Sub = 6  // Of R14.
+	subPayerUnread   Sub = 10 // Of R19.
+	subWalletUnread  Sub = 11 // Of R19.
 )
 
 // staticJudges judges the static rules, and says of each what people read. A row is never
@@ -50,13 +57,13 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The registry says that the operator wallet was listed at issuance, of the agent, of a parent, or of another agent of the same operator.",
 		Default: "on, final", Params: "none"},
 	RuleOperatorWallet: {Static: operatorWalletListed,
-		Trigger: "The operator wallet, of the agent, of a parent, or of another agent of the same operator, is on the active list.",
+		Trigger: "The operator wallet, of the agent, of a parent, or of another agent of the same operator, is on the active list; or a wallet that pays is.",
 		Default: "on, final", Params: "none"},
 	RuleOperatorName: {Static: operatorNameListed,
 		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name; or the registry says that a tax number of the operator is listed.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RulePartyWallet: {Static: partyWalletListed,
-		Trigger: "The counterparty wallet is on the active list, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
+		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on the active list, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
 		Default: "on, final", Params: "none"},
 	RulePartyName: {Static: partyNameListed,
 		Trigger: "The counterparty name is a strong match of a listed name.",
@@ -71,7 +78,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "A whitelist is enforced by agent, parent, fleet or institution, and the counterparty is not on all of them.",
 		Default: "on when a whitelist is set", Params: "whitelist of agent, fleet, institution; mode"},
 	RuleMixer: {Static: mixerProtocol, ComparedStatic: compareProtocol,
-		Trigger: "The protocol is a term of the mixer list, or holds one as whole words: an unambiguous one (two words, or one with a dot) anywhere, another one beside nothing but versions, chains and fillers. Where the agent's policy refuses mixers also the counterparty name holds an unambiguous one. The counterparty wallet, or an operator wallet, is a contract of the mixer list.",
+		Trigger: "The protocol is a term of the mixer list, or holds one as whole words: an unambiguous one (two words, or one with a dot) anywhere, another one beside nothing but versions, chains and fillers. Where the agent's policy refuses mixers also the counterparty name holds an unambiguous one. The counterparty wallet, an operator wallet, or another wallet of the payment is a contract of the mixer list.",
 		Default: "on, for every policy", Params: "noMixerProtocols widens the evidence"},
 	RuleModel: {Static: modelChanged, ComparedStatic: compareModels,
 		Trigger: "A model was named at issuance, and the one in the call (else the one reported last) differs from it.",
@@ -80,7 +87,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The rail of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
 		Default: "on when a policy says so", Params: "allowedRails; mode"},
 	RuleRailChain: {Static: railChainMismatch, ComparedStatic: compareRailChain,
-		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or other members name more than four wallets.",
+		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets.",
 		Default: "on", Params: "mode"},
 	RulePartyType: {Static: partyType, ComparedStatic: comparePartyType,
 		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
@@ -119,10 +126,13 @@ func operatorListedAtIssuance(f *Facts) Sub {
 
 // operatorWalletListed is R4.
 func operatorWalletListed(f *Facts) Sub {
-	if !f.OperatorListed {
-		return 0
+	if f.OperatorListed {
+		return Sub(min(f.OperatorLevel, 1)) + 1
 	}
-	return Sub(min(f.OperatorLevel, 1)) + 1
+	if f.PayerListed || f.otherListed(true) {
+		return subPayerListed
+	}
+	return 0
 }
 
 // operatorNameListed is R5. A user credential's name is screened like an
@@ -156,6 +166,9 @@ func operatorTaxListed(f *Facts) bool {
 func partyWalletListed(f *Facts) Sub {
 	if f.PartyListed {
 		return 1
+	}
+	if f.otherListed(false) {
+		return subWalletListed
 	}
 	return 0
 }
@@ -369,7 +382,7 @@ func railChainMismatch(f *Facts) Sub {
 	}
 	wallet := trimSpace(f.Request.Wallet)
 	if wallet == "" {
-		return 0
+		return f.Request.unreadWallets()
 	}
 	switch chain {
 	case ChainETH, ChainBASE:
@@ -381,7 +394,10 @@ func railChainMismatch(f *Facts) Sub {
 			return 5
 		}
 	}
-	return walletGrammar(wallet)
+	if sub := walletGrammar(wallet); sub != 0 {
+		return sub
+	}
+	return f.Request.unreadWallets()
 }
 
 func compareRailChain(f *Facts) []Compared {
@@ -473,6 +489,13 @@ func mixerProtocol(f *Facts) Sub {
 				return 4
 			}
 		}
+	}
+	payer, other := f.Request.mixerContracts()
+	switch {
+	case payer:
+		return subPayerContract
+	case other:
+		return subOtherContract
 	}
 	return 0
 }

@@ -103,6 +103,9 @@ func (s *Spans) TrimmedText(name string) []byte {
 // Invalid records what is wrong with a member.
 func (s *Spans) Invalid(name, message string) { s.found.Invalid(name, message) }
 
+// Report adds the errors that a reader of package engine found.
+func (s *Spans) Report(wrong []engine.FieldError) { s.found.Report(wrong) }
+
 // Err returns the findings as an error, nil if there are none.
 func (s *Spans) Err() error { return s.found.Err() }
 

@@ -62,6 +62,8 @@ export interface Payment {
   chain?: string;
   rail?: string;
   cpWallet?: string;
+  payerWallet?: string;
+  wallets?: { role: "payer" | "payee" | "intermediary" | "fee"; address: string }[];
   cpName?: string;
   cpType?: string;
   cpCountry?: string;

@@ -115,7 +115,7 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("reason", r.Reason)
 	if r.Request != nil {
 		line("amount", plainText(r.Request["amount"])+" USD")
-		for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "chain", "rail", "protocol", "paymentRef"} {
+		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpDateOfBirth", "chain", "rail", "protocol", "paymentRef"} {
 			line(map[string]string{"cpName": "to", "cpWallet": "to wallet"}[name]+map[bool]string{true: name}[name != "cpName" && name != "cpWallet"], plainText(r.Request[name]))
 		}
 	}
@@ -131,6 +131,17 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("notes", text(r.Notes))
 	line("recheck", plainText(r.Recheck))
 	line("payment", plainText(r.Payment))
+}
+
+// askedWallet returns the wallet of the call that a match is about.
+func (r *shownRecord) askedWallet(m *shownMatch) string {
+	switch m.Party {
+	case "counterparty":
+		return plainText(r.Request["cpWallet"])
+	case "payer":
+		return plainText(r.Request["payerWallet"])
+	}
+	return ""
 }
 
 // printMatches prints the asked and the listed name side by side, with the score.
@@ -151,7 +162,7 @@ func (r *shownRecord) printMatches(out io.Writer) error {
 			listed = m.Name
 		}
 		if m.Address != "" {
-			asked, listed = plainText(r.Request["cpWallet"]), m.Address
+			asked, listed = r.askedWallet(&m), m.Address
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", printableText(m.Party), printableText(asked), printableText(listed), printableText(m.UID), printableText(m.Name), printableText(m.List), printableText(m.Score.String()), printableText(r.thresholdOf(&m)), printableText(m.Outcome))
 	}

@@ -21,7 +21,7 @@ export function sentence(r, ladder) {
   const v = ladder?.find((x) => x.rule === r.rule)?.values ?? {};
   const hit = (r.matches ?? [])[0];
   switch (ruleShort(r.rule)) {
-    case 'R6': return `The wallet ${q.cpWallet} is on the sanctions list.`;
+    case 'R6': return `The wallet ${hit?.wallet ?? q.cpWallet} is on the sanctions list.`;
     case 'R7': return `“${q.cpName}” is on the sanctions list${hit ? ` as “${hit.name}”` : ''}.`;
     case 'R9': return `The payment goes over ${q.chain}, a chain that this agent is not allowed.`;
     case 'R10': {
@@ -40,7 +40,6 @@ export function sentence(r, ladder) {
     case 'R16': return `The agent made ${v.lastMinute ?? 'too many'} payments in the last minute and ${v.lastHour ?? 'many'} in the last hour: faster than it may.`;
     case 'R17': return `The payment came outside of the agent's operating hours.`;
     case 'R18': return `The payment uses the rail ${q.rail}, which this agent is not allowed.`;
-    case 'R19': return `Rail ${q.rail} and chain ${q.chain} do not go together.`;
     case 'R20': return `The counterparty is ${q.cpType ? `of the type ${q.cpType}` : 'of no stated type'}, which this agent may not pay.`;
     case 'R21': return hit ? `“${q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}, score ${hit.score.toFixed(2)}.` : 'The counterparty could be a listed party.';
     case 'R22': return `${money(q.amount)} is above ${v.above === undefined ? 'the attestation threshold' : money(v.above)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;

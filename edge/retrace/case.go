@@ -69,6 +69,10 @@ func (c *Case) readRequest() {
 		Name: text(leaf.TagName), Type: text(leaf.TagPartyType), Protocol: text(leaf.TagProtocol), Model: text(leaf.TagModel),
 		TravelRule: text(leaf.TagTravelRule),
 	}
+	c.request.Payer = text(leaf.TagPayer)
+	if raw := x.Edge.Get(leaf.TagWallets); raw != nil {
+		_ = c.request.ReadWallets(raw) // It was read before the record was written.
+	}
 	c.request.Elsewhere, c.request.ElsewhereMore = strings.CutSuffix(string(x.Edge.Get(leaf.TagElsewhere)), "+")
 	if c.request.Model == "" {
 		c.request.Model = text(leaf.TagModelAlias)
@@ -78,6 +82,12 @@ func (c *Case) readRequest() {
 	} else if amount, err := engine.ParseUSD(c.request.AmountText); err == nil {
 		c.request.Amount = amount
 	}
+}
+
+// otherWallets returns everything that the call said of wallets besides cpWallet.
+func (c *Case) otherWallets() string {
+	edge := &c.Record.Edge
+	return string(edge.Get(leaf.TagPayer)) + string(edge.Get(leaf.TagWallets)) + string(edge.Get(leaf.TagElsewhere))
 }
 
 // readText returns the text of a JSON string, and "" for any other value. A call is read in the

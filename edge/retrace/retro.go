@@ -373,10 +373,10 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 	}
 	c := &r.one
 	c.Open(x)
-	if c.request.Wallet == "" && c.request.Name == "" {
+	party := partyQueryOf(c)
+	if party.name == "" && party.wallet == "" && party.others == "" {
 		return nil
 	}
-	party := partyQueryOf(c)
 	if r.seen.leadsToNobody(party) {
 		return nil
 	}
@@ -452,6 +452,12 @@ func matchesOf(f *engine.Facts) (all []match) {
 	if f.PartyListed {
 		all = append(all, match{f.PartyWallet.UID, ofac.Listed, true})
 	}
+	if f.PayerListed {
+		all = append(all, match{f.PayerWallet.UID, ofac.Listed, true})
+	}
+	f.ListedWallets(func(_ engine.WalletRole, found *ofac.WalletMatch) {
+		all = append(all, match{found.UID, ofac.Listed, true})
+	})
 	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName} {
 		for i := range result.Matches {
 			if m := &result.Matches[i]; m.Outcome != ofac.Clear {

@@ -26,11 +26,13 @@ type answerBasis struct {
 // partyQuery is a question to the list about a record's counterparty.
 type partyQuery struct {
 	name, kind, wallet string
-	cons               bool // The payer counts possible matches on other lists than the SDN.
+	others             string // Everything that the call said of other wallets.
+	cons               bool   // The payer counts possible matches on other lists than the SDN.
 }
 
 func partyQueryOf(c *Case) partyQuery {
 	p := partyQuery{name: c.request.Name, kind: c.request.Type, wallet: c.request.Wallet}
+	p.others = c.otherWallets()
 	for i := range c.Facts.ChainSize {
 		p.cons = p.cons || c.Facts.Chain[i].Policy.CONS
 	}
@@ -44,6 +46,7 @@ func (p *partyQuery) hashKey() (key [16]byte) {
 	data := append(room[:0], p.name...)
 	data = append(append(data, 0xff), p.kind...) // A separator: no text holds the byte 0xff.
 	data = append(append(data, 0xff), p.wallet...)
+	data = append(append(data, 0xff), p.others...)
 	if p.cons {
 		data = append(data, 0xff)
 	}

@@ -50,6 +50,8 @@ const (
 	TagAddress    Tag = 44 // cpAddress
 	TagPayment    Tag = 45 // paymentRef
 	TagHold       Tag = 46 // hold
+	TagPayer      Tag = 47 // payerWallet
+	TagWallets    Tag = 48 // wallets
 
 	// TagLast is the highest possible number. Unknown numbers are a newer release's: they are
 	// kept, and shown as bytes.

@@ -1,6 +1,7 @@
 package leafjson
 
 import (
+	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/strictjson"
 )
@@ -238,6 +239,19 @@ func compact(m *strictjson.Members, name string, text []byte) (err error) {
 
 // RequestText returns a member of the request if it is a string, and otherwise "".
 func (x *Screen) RequestText(t leaf.Tag) string { return strictjson.ReadText(x.Edge.Get(t)) }
+
+// Wallets returns all wallets that members for wallets of the call named, each as it was sent.
+func (x *Screen) Wallets() []string {
+	var named engine.Request
+	if raw := x.Edge.Get(leaf.TagWallets); raw != nil {
+		_ = named.ReadWallets(raw) // It was read before the record was written.
+	}
+	wallets := []string{x.RequestText(leaf.TagWallet), x.RequestText(leaf.TagPayer)}
+	for i := range named.Wallets[:named.WalletCount] {
+		wallets = append(wallets, named.Wallets[i].Address)
+	}
+	return wallets
+}
 
 // UserID names the user; "" without one.
 func (x *Screen) UserID() string {

@@ -259,7 +259,7 @@ var (
 	requestExtras = [...]requestMember{
 		{"cpType", leaf.TagPartyType}, {"protocol", leaf.TagProtocol}, {"underlyingModel", leaf.TagModel}, {"model", leaf.TagModelAlias},
 		{"travelRuleRef", leaf.TagTravelRule}, {"cpCountry", leaf.TagCountry}, {"cpDateOfBirth", leaf.TagBirth}, {"cpAddress", leaf.TagAddress},
-		{"paymentRef", leaf.TagPayment}, {"hold", leaf.TagHold},
+		{"paymentRef", leaf.TagPayment}, {"hold", leaf.TagHold}, {"payerWallet", leaf.TagPayer}, {"wallets", leaf.TagWallets},
 	}
 )
 
@@ -295,7 +295,7 @@ var shown = func() (tags uint64) {
 	for t := leaf.TagSource; t <= leaf.TagElsewhere; t++ {
 		tags |= 1 << t
 	}
-	for t := leaf.TagAmount; t <= leaf.TagHold; t++ {
+	for t := leaf.TagAmount; t <= leaf.TagWallets; t++ {
 		tags |= 1 << t
 	}
 	return tags

@@ -104,6 +104,11 @@ func sarSubject(l *edge.Leaf) (m strictjson.Members) {
 		}
 	}
 	m.Object("counterparty", party)
+	for _, name := range []string{"payerWallet", "wallets"} {
+		if raw := l.Raw("_request", name); raw != nil {
+			m.Raw(name, raw)
+		}
+	}
 	return m
 }
 

@@ -83,22 +83,27 @@ type McpAnswer struct {
 }
 
 type ScreeningCall struct {
-	_               struct{} `free:"specification: what is not known is judged as absent and named in warnings" doc:"Members that are not here are judged as absent and named in warnings; one that is near to a member here, or any with X-Railguard-Strict, is refused."`
-	Token           any      `json:"token" doc:"The credential, bare or behind one of the words Bearer, VerifiableCredential, ProofPack, JWT. What is no valid credential gives UNKNOWN, not an error; only an absent member is one."`
-	Amount          Number   `json:"amount" range:"0-1000000000000" doc:"US dollars, exact to the micro-dollar."`
-	Chain           *string  `json:"chain,omitempty" length:"-FieldMax" doc:"ETH, BASE, SOL, ACH, WIRE, SWIFT in any letter case. Any other word is judged, not refused."`
-	Rail            *string  `json:"rail,omitempty" length:"-FieldMax" doc:"USDC, ACH, WIRE, SWIFT, IBAN in any letter case. Any other word is judged, not refused."`
-	CpWallet        *string  `json:"cpWallet,omitempty" length:"-FieldMax" doc:"The counterparty's wallet."`
-	CpName          *string  `json:"cpName,omitempty" length:"-NameRunesMax" doc:"The counterparty's name."`
-	CpType          *string  `json:"cpType,omitempty" length:"-FieldMax" doc:"individual, business or exchange."`
-	CpCountry       *string  `json:"cpCountry,omitempty" length:"-FieldMax" doc:"A country's name or code. Kept; orders parties, changes no verdict."`
-	CpDateOfBirth   *string  `json:"cpDateOfBirth,omitempty" length:"-FieldMax" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
-	CpAddress       *string  `json:"cpAddress,omitempty" length:"-NameRunesMax" doc:"A postal address. Kept; changes no verdict."`
-	Protocol        *string  `json:"protocol,omitempty" length:"-FieldMax" doc:"Protocol or platform."`
-	UnderlyingModel *string  `json:"underlyingModel,omitempty" length:"-FieldMax" doc:"The agent's language model now."`
-	Model           *string  `json:"model,omitempty" length:"-FieldMax" doc:"Another word for underlyingModel."`
-	UserToken       any      `json:"userToken,omitempty" doc:"The user's credential, with supervised agents. Anything but a string is a malformed credential."`
-	TravelRuleRef   *string  `json:"travelRuleRef,omitempty" length:"-FieldMax" doc:"Kept in the record."`
+	_           struct{} `free:"specification: what is not known is judged as absent and named in warnings" doc:"Members that are not here are judged as absent and named in warnings; one that is near to a member here, or any with X-Railguard-Strict, is refused."`
+	Token       any      `json:"token" doc:"The credential, bare or behind one of the words Bearer, VerifiableCredential, ProofPack, JWT. What is no valid credential gives UNKNOWN, not an error; only an absent member is one."`
+	Amount      Number   `json:"amount" range:"0-1000000000000" doc:"US dollars, exact to the micro-dollar."`
+	Chain       *string  `json:"chain,omitempty" length:"-FieldMax" doc:"ETH, BASE, SOL, ACH, WIRE, SWIFT in any letter case. Any other word is judged, not refused."`
+	Rail        *string  `json:"rail,omitempty" length:"-FieldMax" doc:"USDC, ACH, WIRE, SWIFT, IBAN in any letter case. Any other word is judged, not refused."`
+	CpWallet    *string  `json:"cpWallet,omitempty" length:"-FieldMax" doc:"The counterparty's wallet."`
+	PayerWallet *string  `json:"payerWallet,omitempty" length:"-FieldMax" doc:"The wallet that pays."`
+	Wallets     []struct {
+		Role    string `json:"role" enum:"payer payee intermediary fee"`
+		Address string `json:"address" length:"-FieldMax"`
+	} `json:"wallets,omitempty" doc:"Further wallets of the payment, at most eight. What is listed blocks, whoever's it is."`
+	CpName          *string `json:"cpName,omitempty" length:"-NameRunesMax" doc:"The counterparty's name."`
+	CpType          *string `json:"cpType,omitempty" length:"-FieldMax" doc:"individual, business or exchange."`
+	CpCountry       *string `json:"cpCountry,omitempty" length:"-FieldMax" doc:"A country's name or code. Kept; orders parties, changes no verdict."`
+	CpDateOfBirth   *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
+	CpAddress       *string `json:"cpAddress,omitempty" length:"-NameRunesMax" doc:"A postal address. Kept; changes no verdict."`
+	Protocol        *string `json:"protocol,omitempty" length:"-FieldMax" doc:"Protocol or platform."`
+	UnderlyingModel *string `json:"underlyingModel,omitempty" length:"-FieldMax" doc:"The agent's language model now."`
+	Model           *string `json:"model,omitempty" length:"-FieldMax" doc:"Another word for underlyingModel."`
+	UserToken       any     `json:"userToken,omitempty" doc:"The user's credential, with supervised agents. Anything but a string is a malformed credential."`
+	TravelRuleRef   *string `json:"travelRuleRef,omitempty" length:"-FieldMax" doc:"Kept in the record."`
 	Hold            *struct {
 		TtlSeconds int64 `json:"ttlSeconds" range:"30-604800"`
 	} `json:"hold,omitempty" doc:"A PROCEED is held for so long, a REVIEW from its approval on."`

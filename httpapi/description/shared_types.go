@@ -140,11 +140,16 @@ type RecordedRequest struct {
 	UnderlyingModel *string `json:"underlyingModel,omitempty"`
 	Model           *string `json:"model,omitempty"`
 	TravelRuleRef   *string `json:"travelRuleRef,omitempty"`
-	CpCountry       *string `json:"cpCountry,omitempty"`
-	CpDateOfBirth   *string `json:"cpDateOfBirth,omitempty"`
-	CpAddress       *string `json:"cpAddress,omitempty"`
-	PaymentRef      *string `json:"paymentRef,omitempty"`
-	Hold            *struct {
+	PayerWallet     *string `json:"payerWallet,omitempty"`
+	Wallets         []struct {
+		Role    string `json:"role"`
+		Address string `json:"address"`
+	} `json:"wallets,omitempty"`
+	CpCountry     *string `json:"cpCountry,omitempty"`
+	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty"`
+	CpAddress     *string `json:"cpAddress,omitempty"`
+	PaymentRef    *string `json:"paymentRef,omitempty"`
+	Hold          *struct {
 		TtlSeconds int64 `json:"ttlSeconds"`
 	} `json:"hold,omitempty"`
 }

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"railguard/audit"
@@ -135,7 +136,7 @@ func (q *recordQuery) matchesRecord(x *leafjson.Screen) bool {
 	if q.operator != "" && x.OperatorID() != q.operator {
 		return false
 	}
-	if q.wallet != "" && engine.CanonicalWallet(x.RequestText(leaf.TagWallet)) != q.wallet {
+	if q.wallet != "" && !slices.ContainsFunc(x.Wallets(), func(named string) bool { return engine.CanonicalWallet(named) == q.wallet }) {
 		return false
 	}
 	if q.name != "" && ofac.NormaliseName(x.RequestText(leaf.TagName)) != q.name {

@@ -14,7 +14,7 @@ import (
 
 var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
 	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet"}
+	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet", "payerWallet", "wallets"}
 
 // csvEndMark is the first cell of the last row.
 const csvEndMark = "end"
@@ -56,8 +56,10 @@ func csvValue(column string, l, d *edge.Leaf) string {
 		return hex.EncodeToString(hash[:])
 	case "amount":
 		return string(l.Raw("_request", "amount"))
-	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol":
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet":
 		return l.Text("_request", column)
+	case "wallets":
+		return string(l.Raw("_request", column))
 	case "listVersion", "policyVersion":
 		return strconv.FormatUint(l.Number(column), 10)
 	case "sarEscalated":

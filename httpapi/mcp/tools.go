@@ -33,6 +33,8 @@ var payment = members{
 	"chain":         `{"type":"string","description":"ETH, BASE, SOL, ACH, WIRE or SWIFT."}`,
 	"rail":          `{"type":"string","description":"USDC, ACH, WIRE, SWIFT or IBAN."}`,
 	"cpWallet":      `{"type":"string","description":"The counterparty's wallet."}`,
+	"payerWallet":   `{"type":"string","description":"The wallet that pays."}`,
+	"wallets":       `{"type":"array","maxItems":8,"description":"Further wallets of the payment.","items":{"type":"object","properties":{"role":{"type":"string","enum":["payer","payee","intermediary","fee"]},"address":{"type":"string"}},"required":["role","address"],"additionalProperties":false}}`,
 	"cpName":        `{"type":"string","description":"The counterparty's name."}`,
 	"cpType":        `{"type":"string","description":"individual, business or exchange."}`,
 	"protocol":      `{"type":"string","description":"Protocol or platform of the payment."}`,

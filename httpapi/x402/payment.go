@@ -11,8 +11,9 @@ import (
 type payment struct {
 	network string // As it was written: CAIP-2, or a name of version 1.
 	asset   *Asset
-	units   string // Amount in atomic units.
-	payer   string // "": only the chain knows the payer.
+	units   string   // Amount in atomic units.
+	payer   string   // "": the transaction does not say who pays.
+	signers []string // Further wallets that pay, or sign.
 	payee   string
 	nonce   string // What no two payments share: the nonce of the authorization, or the hash of the payload.
 
@@ -119,8 +120,8 @@ func isDecimal(text string) bool {
 }
 
 // readPayload reads what the payer signed: an authorization, whose members are compared with the
-// terms; or a transaction of the chain, which only the facilitator behind can read. The hash of
-// a transaction serves as the payment's nonce.
+// terms; or a transaction of the chain, of which it reads who pays. The facilitator behind compares
+// the rest with the terms. The hash of a transaction serves as the payment's nonce.
 func (p *payment) readPayload(payload object) *invalid {
 	if payload == nil {
 		return &invalid{"invalid_payload", "payload must be an object"}
@@ -134,6 +135,9 @@ func (p *payment) readPayload(payload object) *invalid {
 		}
 		sum := sha256.Sum256(payload.encodeObject())
 		p.nonce = hex.EncodeToString(sum[:])
+		if payers := readPayers(payload.text("transaction")); payers != nil {
+			p.payer, p.signers = payers[0], payers[1:]
+		}
 		return nil
 	}
 	signed := payload.object("authorization")

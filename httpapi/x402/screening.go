@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,18 @@ type screeningCall struct {
 	TravelRule string          `json:"travelRuleRef,omitempty"`
 	Reference  string          `json:"paymentRef,omitempty"`
 	Hold       *ttl            `json:"hold,omitempty"`
+	Payer      string          `json:"payerWallet"`
+	Wallets    []roleWallet    `json:"wallets,omitempty"`
 }
+
+type roleWallet struct {
+	Role    string `json:"role"`
+	Address string `json:"address"`
+}
+
+// unreadPayer stands for a wallet that could not be read. It is no wallet of any chain, so that the
+// verdict is never PROCEED (R19).
+const unreadPayer = "the transaction does not say who pays"
 
 type ttl struct {
 	Seconds int64 `json:"ttlSeconds"`
@@ -135,10 +147,14 @@ func (g *guestCall) judgeAgain(ctx context.Context, p *payment, key, reference s
 }
 
 func (p *payment) screeningCall(dollars, reference string) *screeningCall {
-	return &screeningCall{
+	call := &screeningCall{
 		Token: p.token, UserToken: p.userToken, Amount: json.RawMessage(dollars), Chain: p.asset.Chain, Rail: "USDC", Wallet: p.payee,
-		Protocol: "x402", TravelRule: p.travelRule, Reference: reference,
+		Protocol: "x402", TravelRule: p.travelRule, Reference: reference, Payer: cmp.Or(p.payer, unreadPayer),
 	}
+	for _, signer := range p.signers {
+		call.Wallets = append(call.Wallets, roleWallet{"payer", signer})
+	}
+	return call
 }
 
 func (g *guestCall) askVerdict(ctx context.Context, call *screeningCall, key string) (*verdict, error) {

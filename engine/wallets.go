@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"railguard/ofac"
+)
+
+// WalletRole says what a wallet has to do with a payment.
+type WalletRole uint8
+
+// The roles of the member wallets.
+const (
+	WalletPayer WalletRole = iota
+	WalletPayee
+	WalletIntermediary
+	WalletFee
+)
+
+var walletRoles = [...]string{"payer", "payee", "intermediary", "fee"}
+
+// String returns the word of the API.
+func (r WalletRole) String() string { return walletRoles[r] }
+
+// RoleWallet is a wallet of a payment besides cpWallet and payerWallet.
+type RoleWallet struct {
+	Role    WalletRole
+	Address string // As sent.
+}
+
+// WalletsMax is how many wallets the member wallets may name.
+const WalletsMax = 8
+
+// ReadWallets reads the member wallets of a screening call. A payee among them stands for cpWallet
+// if the call has none. An unknown member of one is an error: it could hold a wallet.
+func (r *Request) ReadWallets(raw []byte) []FieldError {
+	var reader documentReader
+	items := reader.readList("wallets", raw, WalletsMax)
+	for i, item := range items {
+		reader.readWallet(elementOf("wallets", i), item, &r.Wallets[i])
+	}
+	if len(reader.errors) > 0 {
+		return reader.errors
+	}
+	r.WalletCount = len(items)
+	for i := range items {
+		if w := &r.Wallets[i]; w.Role == WalletPayee && r.Wallet == "" {
+			r.Wallet = w.Address
+		}
+	}
+	return nil
+}
+
+func (r *documentReader) readWallet(param string, document []byte, w *RoleWallet) {
+	role, address := -1, ""
+	before := len(r.errors)
+	r.readMembers(param, document, func(name, path string, value json.RawMessage) {
+		switch name {
+		case "role":
+			role = r.readChoice(path, value, walletRoles[:]...)
+		case "address":
+			address, _ = r.readText(path, value)
+		default:
+			r.addUnknown(path)
+		}
+	})
+	switch {
+	case len(r.errors) > before:
+	case role < 0 || trimSpace(address) == "":
+		r.addError(param, "must have role and address")
+	case len(address) > FieldMax:
+		r.addError(param+".address", "must have at most "+strconv.Itoa(FieldMax)+" bytes")
+	default:
+		*w = RoleWallet{WalletRole(role), address}
+	}
+}
+
+// mixerContracts tells whether a wallet that pays, and whether another one beside cpWallet, is a
+// contract of the mixer list.
+func (r *Request) mixerContracts() (payer, other bool) {
+	if r.Payer != "" {
+		_, payer = FindMixerContract(r.Payer)
+	}
+	for i := range r.Wallets[:r.WalletCount] {
+		w := &r.Wallets[i]
+		_, found := FindMixerContract(w.Address)
+		payer, other = payer || found && w.Role == WalletPayer, other || found && w.Role != WalletPayer
+	}
+	return payer, other
+}
+
+// unreadWallets is the part of R19 about the wallets beside cpWallet: each must name exactly one
+// account.
+func (r *Request) unreadWallets() Sub {
+	if payer := trimSpace(r.Payer); payer != "" && walletGrammar(payer) != 0 {
+		return subPayerUnread
+	}
+	for i := range r.Wallets[:r.WalletCount] {
+		if w := &r.Wallets[i]; walletGrammar(trimSpace(w.Address)) != 0 {
+			if w.Role == WalletPayer {
+				return subPayerUnread
+			}
+			return subWalletUnread
+		}
+	}
+	return 0
+}
+
+// ListedWallets calls visit with each of the member wallets that is on the list.
+func (f *Facts) ListedWallets(visit func(WalletRole, *ofac.WalletMatch)) {
+	for i := range f.Request.Wallets[:f.Request.WalletCount] {
+		if f.OtherListed&(1<<i) != 0 {
+			visit(f.Request.Wallets[i].Role, &f.OtherWallets[i])
+		}
+	}
+}
+
+// otherListed tells whether one of the member wallets is on the list that pays, or one that does not.
+func (f *Facts) otherListed(pays bool) bool {
+	for i := range f.Request.Wallets[:f.Request.WalletCount] {
+		if f.OtherListed&(1<<i) != 0 && (f.Request.Wallets[i].Role == WalletPayer) == pays {
+			return true
+		}
+	}
+	return false
+}

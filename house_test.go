@@ -133,7 +133,7 @@ var externalLaw = map[string][]string{
 	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
 	"golang.org/x/text":                       {"engine", "bench/foldgen"},
 	"golang.org/x/crypto":                     {"ofac/wallet"},
-	"github.com/mr-tron/base58":               {"ofac/wallet"},
+	"github.com/mr-tron/base58":               {"ofac/wallet", "httpapi/x402"},
 	"github.com/btcsuite/btcd":                {"ofac/wallet"},
 	"golang.org/x/time":                       {"httpapi/border", "httpapi/lanes", "cluster/port"},
 	"golang.org/x/sys":                        {"cluster"},

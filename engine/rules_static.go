@@ -38,13 +38,6 @@ const (
 const (
 	SubListStale   Sub = 4 // Of R21.
 	SubOperatorTax Sub = 5 // Of R5.
-
-	subPayerListed   Sub = 3  // Of R4.
-	subWalletListed  Sub = 2  // Of R6.
-	subPayerContract Sub = 5  // Of R14.
-	subOtherContract Sub = 6  // Of R14.
-	subPayerUnread   Sub = 10 // Of R19.
-	subWalletUnread  Sub = 11 // Of R19.
 )
 
 // staticJudges judges the static rules, and says of each what people read. A row is never
@@ -124,17 +117,6 @@ func operatorListedAtIssuance(f *Facts) Sub {
 	return 0
 }
 
-// operatorWalletListed is R4.
-func operatorWalletListed(f *Facts) Sub {
-	if f.OperatorListed {
-		return Sub(min(f.OperatorLevel, 1)) + 1
-	}
-	if f.PayerListed || f.otherListed(true) {
-		return subPayerListed
-	}
-	return 0
-}
-
 // operatorNameListed is R5. A user credential's name is screened like an
 // operator's (decision 41), so a listed one is R5 with a reason of its own.
 func operatorNameListed(f *Facts) Sub {
@@ -160,17 +142,6 @@ func operatorTaxListed(f *Facts) bool {
 		}
 	}
 	return f.Operator != nil && f.Operator.TaxMatched > 0
-}
-
-// partyWalletListed is R6.
-func partyWalletListed(f *Facts) Sub {
-	if f.PartyListed {
-		return 1
-	}
-	if f.otherListed(false) {
-		return subWalletListed
-	}
-	return 0
 }
 
 // partyNameListed is R7.

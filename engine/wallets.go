@@ -32,6 +32,16 @@ type RoleWallet struct {
 // WalletsMax is how many wallets the member wallets may name.
 const WalletsMax = 8
 
+// Sub-reasons about wallets beside cpWallet.
+const (
+	subPayerListed   Sub = 3  // Of R4.
+	subWalletListed  Sub = 2  // Of R6.
+	subPayerContract Sub = 5  // Of R14.
+	subOtherContract Sub = 6  // Of R14.
+	subPayerUnread   Sub = 10 // Of R19.
+	subWalletUnread  Sub = 11 // Of R19.
+)
+
 // ReadWallets reads the member wallets of a screening call. A payee among them stands for cpWallet
 // if the call has none. An unknown member of one is an error: it could hold a wallet.
 func (r *Request) ReadWallets(raw []byte) []FieldError {
@@ -124,4 +134,26 @@ func (f *Facts) otherListed(pays bool) bool {
 		}
 	}
 	return false
+}
+
+// operatorWalletListed is R4.
+func operatorWalletListed(f *Facts) Sub {
+	if f.OperatorListed {
+		return Sub(min(f.OperatorLevel, 1)) + 1
+	}
+	if f.PayerListed || f.otherListed(true) {
+		return subPayerListed
+	}
+	return 0
+}
+
+// partyWalletListed is R6.
+func partyWalletListed(f *Facts) Sub {
+	if f.PartyListed {
+		return 1
+	}
+	if f.otherListed(false) {
+		return subWalletListed
+	}
+	return 0
 }

@@ -130,6 +130,28 @@ func TestRetroCoversEveryActivation(t *testing.T) {
 	require.Len(t, hits(t, w), 2)
 }
 
+// A wallet that comes on the list later is found whatever it had to do with the payment, also beside
+// a counterparty that was found harmless in another payment.
+func TestRetroFindsEveryWallet(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	pay := func(extra string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"Quiet Harbour Bakery"`+extra+`}`)
+		return l.Text("txnId")
+	}
+	pay("")
+	pay(`,"payerWallet":"0x2222222222222222222222222222222222222222"`)
+	payer := pay(`,"payerWallet":"` + shop + `"`)
+	between := pay(`,"wallets":[{"role":"intermediary","address":"` + shop + `"}]`)
+	elsewhere := pay(`,"travelRuleRef":"to ` + shop + `"`)
+	entities := added(w, "SHOP OWNER")
+	entities[len(entities)-1].Addresses = []ofac.Address{{FeatureID: 1, Ticker: "ETH", Value: shop}}
+	screenPast(t, leading(w))
+	w.Activate(entities)
+	screenPast(t, leading(w))
+	require.Equal(t, []hit{{payer, `[900001]`}, {between, `[900001]`}, {elsewhere, `[900001]`}}, hits(t, w))
+}
+
 // A newly activated list is compared with the past: operators, wallets of agents, users and the
 // counterparties of payments. A party that the list before had already is not reported again.
 func TestRetroFindsThePast(t *testing.T) {

@@ -105,7 +105,7 @@ func scenarios() []scenario {
 		}, verdict: "REVIEW", rule: 16, shows: `"lastMinute":2,"lastHour":2`},
 		{name: "another rail", agent: `,"spendPolicy":{"allowedRails":["USDC"]}`, extra: `,"rail":"ACH"`, verdict: "REVIEW", rule: 18, shows: `"rail":"ACH","limits":[{"level":0,"allowed":["USDC"]}]`},
 		{name: "a rail of another chain", extra: `,"rail":"ACH","chain":"ETH"`, verdict: "REVIEW", rule: 19, shows: `"chain":"ETH","rail":"ACH"`},
-		{name: "nobody is paid", prepare: policy(func(p *engine.Policy) { p.RequireParty = true }), verdict: "REVIEW", rule: 20, shows: `"cpType":null`},
+		{name: "nobody is paid", prepare: policy(func(p *engine.Policy) { p.RequireParty = engine.PartyOfAll }), verdict: "REVIEW", rule: 20, shows: `"cpType":null`},
 		{name: "no attestation", agent: `,"agentType":"autonomous"`, prepare: policy(func(p *engine.Policy) { p.AttestationAbove = engine.Dollar / 2 }), verdict: "REVIEW", rule: 22,
 			shows: `"above":0.5,"attestedAt":null`},
 		{name: "an attestation", agent: `,"agentType":"autonomous"`, prepare: func(w *edgetest.World, agent string) {

@@ -25,7 +25,7 @@ type Policy struct {
 	NameReview        int32      `cbor:"13,keyasint,omitempty"` // In 1e-4; 0: the default of matching.md. May only be tightened.
 	NameBlock         int32      `cbor:"14,keyasint,omitempty"`
 	WeakAliases       bool       `cbor:"15,keyasint,omitempty"`
-	RequireParty      bool       `cbor:"16,keyasint,omitempty"` // requireCounterparty: R20.
+	RequireParty      PartyNeed  `cbor:"16,keyasint,omitempty"` // requireCounterparty: R20. Default crypto.
 	PartyTypes        uint8      `cbor:"17,keyasint,omitempty"` // Mask of allowed counterparty types; 0: not set.
 	TypeCaps          [4]USD     `cbor:"18,keyasint"`           // By PartyType; NoLimit when not set.
 	ListAgeMax        Time       `cbor:"19,keyasint"`           // ofac.maxAge, default 48 h.
@@ -51,6 +51,23 @@ type Policy struct {
 	OperatorDaily     USD        `cbor:"47,keyasint"`           // operators.dailyLimitUSDC: of an operator that has no limit of its own; NoLimit when not set.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
+}
+
+// PartyNeed says of which payments the counterparty must be told.
+type PartyNeed uint8
+
+// The needs. The default is the zero value.
+const (
+	PartyOfCrypto PartyNeed = iota // Of payments over ETH, BASE, SOL or by USDC: somebody, by wallet or name.
+	PartyOfNone
+	PartyOfAll // Of each: by wallet over a crypto chain, else by wallet or name.
+)
+
+var partyNeeds = [...]string{PartyOfCrypto: "crypto", PartyOfNone: "off", PartyOfAll: "all"}
+
+// strictness orders the needs.
+func (n PartyNeed) strictness() int {
+	return [...]int{PartyOfCrypto: 1, PartyOfNone: 0, PartyOfAll: 2}[n]
 }
 
 // OperatorCaps are the highest limits that an operator's own key may give to an agent.

@@ -16,7 +16,7 @@ import (
 //	 "operatingHours": {"timezone": "...", "windows": [...], "holidays": [...]},
 //	 "attestation": {"above": 10000, "issuanceCounts": false},
 //	 "names": {"review": 0.85, "block": 0.9, "weakAliases": false},   at most the list's defaults
-//	 "requireCounterparty": false,
+//	 "requireCounterparty": "crypto|off|all",
 //	 "allowedCounterpartyTypes": ["individual", "business", "exchange"],
 //	 "counterpartyCaps": {"exchange": 3000},
 //	 "ofac": {"maxAge": "48h", "onStale": "keep|review"},
@@ -98,7 +98,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "names":
 			r.readNames(path, value, policy)
 		case "requireCounterparty":
-			policy.RequireParty = r.readBoolean(path, value)
+			policy.RequireParty = PartyNeed(r.readChoice(path, value, partyNeeds[:]...))
 		case "allowedCounterpartyTypes":
 			policy.PartyTypes = r.readPartyTypes(path, value)
 		case "counterpartyCaps":

@@ -89,7 +89,7 @@ const fullPolicy = `{"rules":{"R17":"shadow","R10_SINGLE_TX_LIMIT":{"mode":"bloc
 	"operatingHours":{"timezone":"UTC","windows":[{"days":["MON"],"from":"08:00","to":"18:00"}]},
 	"attestation":{"above":5000,"issuanceCounts":true},
 	"names":{"review":0.85,"block":0.9,"weakAliases":true},
-	"requireCounterparty":true,"allowedCounterpartyTypes":["business"],"counterpartyCaps":{"exchange":3000},
+	"requireCounterparty":"all","allowedCounterpartyTypes":["business"],"counterpartyCaps":{"exchange":3000},
 	"ofac":{"maxAge":"24h","onStale":"review"},
 	"structuring":{"count":3,"low":8000,"high":10000.5,"window":"48h"},
 	"registration":{"onMatch":"refuse"}}`
@@ -106,7 +106,7 @@ func TestParsePolicy(t *testing.T) {
 	want.Velocity = Velocity{MaxPerMinute: 60, MaxPerHour: 600, BurstFactor: 20}
 	want.AttestationAbove, want.IssuanceAttests = 5000*Dollar, true
 	want.NameReview, want.NameBlock, want.WeakAliases = 8500, 9000, true
-	want.RequireParty, want.PartyTypes = true, partyTypesSet|1<<ofac.PartyBusiness
+	want.RequireParty, want.PartyTypes = PartyOfAll, partyTypesSet|1<<ofac.PartyBusiness
 	want.TypeCaps[ofac.PartyExchange] = 3000 * Dollar
 	want.ListAgeMax, want.ListStaleReview = 24*Hour, true
 	want.StructuringCount, want.StructuringLow, want.StructuringHigh, want.StructuringWindow = 3, 8000*Dollar, 10_000_500_000, 48*Hour
@@ -230,7 +230,7 @@ func TestWidens(t *testing.T) {
 		{"a longer service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"5h"}}`, "review.sla"},
 		{"no service level", `{"review":{"sla":"4h"}}`, `{}`, "review.sla"},
 		{"a shorter service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"1m"}}`, ""},
-		{"only tighter", `{}`, `{"rules":{"R9":"block"},"velocity":{"maxPerMinute":10},"attestation":{"above":1},"requireCounterparty":true,"ofac":{"maxAge":"2h"}}`, ""},
+		{"only tighter", `{}`, `{"rules":{"R9":"block"},"velocity":{"maxPerMinute":10},"attestation":{"above":1},"requireCounterparty":"all","ofac":{"maxAge":"2h"}}`, ""},
 		{"mode review to off", `{}`, `{"rules":{"R17":"off"}}`, "rules.R17"},
 		{"mode review to shadow", `{}`, `{"rules":{"R17":"shadow"}}`, "rules.R17"},
 		{"mode off to shadow", `{"rules":{"R17":"off"}}`, `{"rules":{"R17":"shadow"}}`, ""},

@@ -29,7 +29,7 @@ func Widens(old, new *Policy) []string {
 	note(thresholdOr(new.NameReview, ofac.ReviewDefault) > thresholdOr(old.NameReview, ofac.ReviewDefault), "names.review")
 	note(thresholdOr(new.NameBlock, ofac.BlockDefault) > thresholdOr(old.NameBlock, ofac.BlockDefault), "names.block")
 	note(old.WeakAliases && !new.WeakAliases, "names.weakAliases")
-	note(old.RequireParty && !new.RequireParty, "requireCounterparty")
+	note(new.RequireParty.strictness() < old.RequireParty.strictness(), "requireCounterparty")
 	note(old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0), "allowedCounterpartyTypes")
 	for party := ofac.PartyIndividual; party <= ofac.PartyExchange; party++ {
 		before, after := old.TypeCaps[party], new.TypeCaps[party]

@@ -83,8 +83,8 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets.",
 		Default: "on", Params: "mode"},
 	RulePartyType: {Static: partyType, ComparedStatic: comparePartyType,
-		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
-		Default: "the first check on, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty; mode"},
+		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
+		Default: "the first check and requireCounterparty crypto, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty; mode"},
 	RulePossibleName: {Static: possibleName,
 		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. Where the policy says so (ofac.onStale): the list is too old.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs; mode"},
@@ -405,8 +405,15 @@ func partyType(f *Facts) Sub {
 			return 3
 		}
 	}
-	if f.Policy.RequireParty && !f.Request.namesParty() {
-		return 4
+	switch f.Policy.RequireParty {
+	case PartyOfAll:
+		if !f.Request.namesParty() {
+			return 4
+		}
+	case PartyOfCrypto:
+		if f.Request.isCrypto() && trimSpace(f.Request.Wallet) == "" && trimSpace(f.Request.Name) == "" {
+			return 5
+		}
 	}
 	return 0
 }
@@ -423,10 +430,14 @@ func (r *Request) namesParty() bool {
 	if trimSpace(r.Wallet) != "" {
 		return true
 	}
+	return !r.isCrypto() && trimSpace(r.Name) != ""
+}
+
+// isCrypto reports whether a call tells of a payment over a crypto chain, or by a token.
+func (r *Request) isCrypto() bool {
 	chain, _ := ParseChain(r.Chain)
 	rail, _ := ParseRail(r.Rail)
-	crypto := chain == ChainETH || chain == ChainBASE || chain == ChainSOL || rail == RailUSDC
-	return !crypto && trimSpace(r.Name) != ""
+	return chain == ChainETH || chain == ChainBASE || chain == ChainSOL || rail == RailUSDC
 }
 
 // mixerProtocol is R14. It has no switch: noMixerProtocols false does not turn it off, and true

@@ -276,11 +276,11 @@ var staticCases = []struct {
 	{"R21 operator too long", 21, 6, func(f *Facts) { f.OperatorName = ofac.Result{Truncated: true} }},
 	{"R21 user too long", 21, 7, func(f *Facts) { f.UserName = ofac.Result{Truncated: true} }},
 
-	{"R9 own", 9, 1, func(f *Facts) { spendPolicyOf(f, 0).ChainsSet = true; f.Request.Chain = "ETH" }},
+	{"R9 own", 9, 1, func(f *Facts) { spendPolicyOf(f, 0).ChainsSet = true; f.Request.Chain, f.Request.Name = "ETH", "Shop" }},
 	{"R9 grandparent", 9, 3, func(f *Facts) {
 		withParents(f, 3)
 		spendPolicyOf(f, 2).ChainsSet, spendPolicyOf(f, 2).Chains = true, ChainSOL.Bit()
-		f.Request.Chain = "ETH"
+		f.Request.Chain, f.Request.Name = "ETH", "Shop"
 	}},
 	{"R9 unknown chain", 9, 1, func(f *Facts) {
 		spendPolicyOf(f, 0).ChainsSet, spendPolicyOf(f, 0).Chains = true, 0xFF
@@ -288,7 +288,7 @@ var staticCases = []struct {
 	}},
 	{"R9 allowed, any case", 0, 0, func(f *Facts) {
 		spendPolicyOf(f, 0).ChainsSet, spendPolicyOf(f, 0).Chains = true, ChainETH.Bit()
-		f.Request.Chain = " eth "
+		f.Request.Chain, f.Request.Name = " eth ", "Shop"
 	}},
 	{"R9 no chain given", 0, 0, func(f *Facts) { spendPolicyOf(f, 0).ChainsSet = true }},
 	{"R10 at the limit", 0, 0, func(f *Facts) { spendPolicyOf(f, 0).MaxSingle = 100 * Dollar }},
@@ -339,7 +339,7 @@ var staticCases = []struct {
 	{"R15 not given", 0, 0, func(f *Facts) { f.Chain[0].Model = "model-1" }},
 	{"R15 a version apart", 15, 1, func(f *Facts) { f.Chain[0].Model = "gpt-4.1"; f.Request.Model = "gpt-41" }},
 
-	{"R19 mismatch", 19, 1, func(f *Facts) { f.Request.Chain, f.Request.Rail = "ETH", "ACH" }},
+	{"R19 mismatch", 19, 1, func(f *Facts) { f.Request.Chain, f.Request.Rail, f.Request.Name = "ETH", "ACH", "Shop" }},
 	{"R19 IBAN over SWIFT", 0, 0, func(f *Facts) { f.Request.Chain, f.Request.Rail = "SWIFT", "IBAN" }},
 	{"R19 unknown chain", 19, 2, func(f *Facts) { f.Request.Chain = "DOGE" }},
 	{"R19 unknown rail", 19, 3, func(f *Facts) { f.Request.Rail = "SEPA" }},
@@ -392,13 +392,23 @@ var staticCases = []struct {
 		f.Request.Type, f.Request.TravelRule = "exchange", "tr-1"
 	}},
 	{"R20 cap of another type", 0, 0, func(f *Facts) { f.Policy.TypeCaps[ofac.PartyExchange] = 1; f.Request.Type = "business" }},
-	{"R20 counterparty required", 20, 4, func(f *Facts) { f.Policy.RequireParty = true }},
+	{"R20 nobody is paid over a chain", 20, 5, func(f *Facts) { f.Request.Chain = "sol" }},
+	{"R20 nobody is paid by a token", 20, 5, func(f *Facts) { f.Request.Rail = "USDC" }},
+	{"R20 somebody is named", 0, 0, func(f *Facts) { f.Request.Chain, f.Request.Name = "BASE", "Shop" }},
+	{"R20 a payee among the wallets", 0, 0, func(f *Facts) {
+		f.Request.Chain = "BASE"
+		_ = f.Request.ReadWallets([]byte(`[{"role":"payee","address":"` + walletB + `"}]`))
+	}},
+	{"R20 only the payer is told", 20, 5, func(f *Facts) { f.Request.Chain, f.Request.Payer = "BASE", walletB }},
+	{"R20 not asked for", 0, 0, func(f *Facts) { f.Request.Chain, f.Policy.RequireParty = "BASE", PartyOfNone }},
+	{"R20 neither chain nor token", 0, 0, func(f *Facts) { f.Request.Chain = "WIRE" }},
+	{"R20 counterparty required", 20, 4, func(f *Facts) { f.Policy.RequireParty = PartyOfAll }},
 	{"R20 counterparty required on a crypto flow: a name is not enough", 20, 4, func(f *Facts) {
-		f.Policy.RequireParty = true
+		f.Policy.RequireParty = PartyOfAll
 		f.Request.Rail, f.Request.Name = "USDC", "Contoso Ltd"
 	}},
 	{"R20 counterparty required, named", 0, 0, func(f *Facts) {
-		f.Policy.RequireParty = true
+		f.Policy.RequireParty = PartyOfAll
 		f.Request.Rail, f.Request.Name = "ACH", "Contoso Ltd"
 	}},
 

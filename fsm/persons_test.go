@@ -229,10 +229,10 @@ func TestAnotherChangeLapsesAProposal(t *testing.T) {
 	policy.Modes[21] = engine.ModeOff
 	proposal := w.proposed(w.putPolicy(policyPia, policy))
 	tighter := bankPolicy()
-	tighter.RequireParty = true
+	tighter.RequireParty = engine.PartyOfAll
 	require.Contains(t, string(w.putPolicy(policyPaul, tighter).Data), `"kind":"policy.activated"`)
 	require.Equal(t, wire.RefusedNotProposed, w.confirm(policyPaul, proposal).Refusal)
-	require.True(t, w.m.settings.Policy.RequireParty)
+	require.Equal(t, engine.PartyOfAll, w.m.settings.Policy.RequireParty)
 	require.Equal(t, 1, w.counted(`"act.lapsed"`), "the log tells that it is over")
 }
 

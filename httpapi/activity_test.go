@@ -38,7 +38,7 @@ func TestActivity(t *testing.T) {
 	review := member(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":11}`).Body.Bytes(), "txnId")
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+review, `{"disposition":"APPROVED","reviewedBy":"Carla","notes":"her invoice"}`), 200)
 	answer(t, n.do("admin", "POST", "/v1/agents/"+agent+"/suspend", `{"reason":"too eager","actor":"Dora"}`), 200)
-	answer(t, n.do("policy", "PUT", "/v1/policy", `{"policy":{"requireCounterparty":true},"reason":"asked for"}`), 200)
+	answer(t, n.do("policy", "PUT", "/v1/policy", `{"policy":{"requireCounterparty":"all"},"reason":"asked for"}`), 200)
 	answer(t, n.do("admin", "POST", "/v1/agents/"+agent+"/reinstate", `{"reason":"it was not","actor":"Dora"}`), 200)
 
 	all := n.acts("auditor", "")

@@ -115,7 +115,7 @@ func listedAs(name string) uint32 {
 // policies are put into force one after another.
 var policies = []string{
 	`{}`,
-	`{"rules":{"R17":"shadow","R20":"block"},"velocity":{"maxPerMinute":40},"attestation":{"above":5000},"names":{"review":0.85},"requireCounterparty":true}`,
+	`{"rules":{"R17":"shadow","R20":"block"},"velocity":{"maxPerMinute":40},"attestation":{"above":5000},"names":{"review":0.85},"requireCounterparty":"all"}`,
 	`{"structuring":{"count":3,"low":900,"high":1000,"window":"6h"},"rules":{"R9":"off"},"ofac":{"maxAge":"24h","onStale":"review"}}`,
 	`{"allowedCounterpartyTypes":["business","exchange"],"counterpartyCaps":{"exchange":3000},"paymentRef":{"once":"off"}}`,
 	`{"rules":{"R10":"block","R18":"off","R16":"shadow"},"operatingHours":{"timezone":"America/New_York","windows":[{"days":["MON","TUE","WED","THU","FRI","SAT"],"from":"06:00","to":"22:00"}]}}`,

@@ -5,7 +5,7 @@ import {money, ruleShort, ruleWords} from './dom.js';
 
 // The defaults of settings that the document leaves out. They are JSON, so that a test can
 // compare them with those of the engine.
-const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": false, "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
+const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
 
 const yes = (v) => (v ? 'yes' : 'no');
 const plain = (v) => String(v);
@@ -23,7 +23,7 @@ export const settings = [
   ['names.review', 'Name score asked about', 'From which likeness on a listed name is asked about (R21).', plain],
   ['names.block', 'Name score blocked', 'From which likeness on a listed name is blocked (R7).', plain],
   ['names.weakAliases', 'Weak aliases', 'Whether aliases that the list calls weak count (R21).', yes],
-  ['requireCounterparty', 'Counterparty must be named', 'Whether a payment must say to whom it goes (R20).', yes],
+  ['requireCounterparty', 'Counterparty must be named', 'Of which payments it must be said to whom they go (R20): crypto, all, or off.', plain],
   ['allowedCounterpartyTypes', 'Types that may be paid', 'Which types of counterparty may be paid (R20).', list, 'any'],
   ['counterpartyCaps.individual', 'Cap to an individual', 'From which amount on a payment to an individual needs a travel rule reference (R20).', usd, 'no cap'],
   ['counterpartyCaps.business', 'Cap to a business', 'From which amount on a payment to a business needs a travel rule reference (R20).', usd, 'no cap'],

@@ -244,7 +244,7 @@ func TestWhatRecordsDoNotHold(t *testing.T) {
 	require.JSONEq(t, `{"judged":1,"exact":1,"inexact":0,"inexactIds":[],"truncated":false}`, v.Get("agents").String())
 
 	loose := strict
-	loose.Modes[10], loose.RequireParty = engine.ModeReview, true
+	loose.Modes[10], loose.RequireParty = engine.ModeReview, engine.PartyOfAll
 	v = report(t, trace(t, w, retrace.Terms{Policy: &loose}, 0))
 	require.Equal(t, 1, v.GetInt("notHeld", "officerDecisions"), "nobody decided what would now wait")
 	require.Equal(t, 1, v.GetInt("agents", "inexact"))

@@ -3,6 +3,7 @@ package sim
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"runtime/debug"
 
 	"railguard/audit"
 	"railguard/cluster"
@@ -13,9 +14,10 @@ import (
 
 // Clients look for what the state has forgotten, as edges do (decision 125).
 
-// keepLittle makes the state forget Idempotency-Keys and endings within seconds. It is called
-// before any node runs.
-func keepLittle() {
+// prepareProcess makes the state forget Idempotency-Keys and endings within seconds, and lets
+// garbage wait: the memory of a schedule is small. It is called before any node runs.
+func prepareProcess() {
+	debug.SetGCPercent(400)
 	limits := engine.LimitsOf(engine.FormatNewest)
 	limits.Idempotency, limits.Outcomes = 24, 12
 }

@@ -111,7 +111,7 @@ const liveAfter = 30 * time.Second
 // prints the faults of each with their virtual time, and whether all promises held, and ends the
 // process: with code 1 if one did not.
 func Prove(seed uint64, count int) {
-	keepLittle()
+	prepareProcess()
 	tests := make([]testing.InternalTest, count)
 	for i := range tests {
 		seed := seed + uint64(i)

@@ -33,7 +33,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	keepLittle()
+	prepareProcess()
 	os.Exit(m.Run())
 }
 

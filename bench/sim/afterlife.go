@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/audit/audittest"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
@@ -229,13 +231,36 @@ func (h *History) revokes(agent engine.AgentSlot) bool {
 	})
 }
 
-// liveOn goes on after the end of every fifth schedule.
-func (w *World) liveOn(t testing.TB, h *History) {
-	switch w.Random.IntN(10) {
+// ending is what comes after the end of a schedule.
+type ending int
+
+const (
+	noMore ending = iota
+	majorityLost
+	groupLost
+)
+
+// drawEnding chooses what comes after the end: something for three schedules in ten. The verbs for
+// stopped nodes read the large segments of servers alone, so all other schedules have the smallest,
+// of which each fills some.
+func (w *World) drawEnding(random *rand.Rand) ending {
+	switch random.IntN(10) {
 	case 0:
+		return majorityLost
+	case 1, 2:
+		return groupLost
+	}
+	w.segments = audit.SegmentLevelMin
+	return noMore
+}
+
+// liveOn goes on after the end of a schedule.
+func (w *World) liveOn(t testing.TB, h *History, as ending) {
+	switch as {
+	case majorityLost:
 		w.trace("majority lost and recovered")
 		w.recoverMajority(t, h)
-	case 1, 2:
+	case groupLost:
 		w.trace("group lost, backup restored")
 		if w.saved == nil {
 			w.backUp(w.hosts[0])

@@ -107,8 +107,11 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 		op.Verdict = member(result.Data, "verdict")
 		return nil
 	}
-	if result.Code == wire.Stale {
+	switch {
+	case result.Code == wire.Stale:
 		return errStale
+	case result.Refusal == wire.RefusedShare:
+		return errShareUsed
 	}
 	return fmt.Errorf("%w: code %d refusal %d", errRefusedByState, result.Code, result.Refusal)
 }
@@ -117,6 +120,7 @@ var (
 	errDown           = errors.New("sim: the node is down")
 	errStale          = errors.New("sim: judged with what is not in force")
 	errRefusedByState = errors.New("sim: refused by the state")
+	errShareUsed      = fmt.Errorf("%w: a share is used up", errRefusedByState)
 )
 
 func (h *History) finish(op *Op, err error) *Op {

@@ -15,12 +15,13 @@ import (
 
 // Clients look for what the state has forgotten, as edges do (decision 125).
 
-// prepareProcess makes the state forget Idempotency-Keys and endings within seconds, and lets
-// garbage wait: the memory of a schedule is small. It is called before any node runs.
+// prepareProcess makes the state forget Idempotency-Keys and endings within seconds, makes two
+// tables small, and lets garbage wait: the memory of a schedule is small. It is called before any node runs.
 func prepareProcess() {
 	debug.SetGCPercent(400)
 	limits := engine.LimitsOf(engine.FormatNewest)
 	limits.Idempotency, limits.Outcomes = 24, 12
+	limits.Fleets, limits.Users = tableRows, tableRows
 	sealOnce()
 }
 

@@ -31,6 +31,7 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	tooLong := time.AfterFunc(scheduleMax, func() { panic(fmt.Sprintf("seed %d still runs after %v of its time", seed, scheduleMax)) })
 	defer tooLong.Stop()
 	w, h := NewWorld(t, seed, nodes), &History{}
+	w.calls = h
 	after := w.drawEnding(rand.New(rand.NewPCG(seed, 4))) // A source of its own, so that the faults of a seed stay the same.
 	start := time.Now()
 	w.tell = func(what string) { tell(fmt.Sprintf("%8.3fs %s", time.Since(start).Seconds(), what)) }

@@ -43,7 +43,8 @@ type World struct {
 
 	tell func(what string) // Is told what is done; nil: nobody is.
 
-	segments       uint // The height of the history's segments; 0: as servers have them.
+	calls          *History // What callers were told; nil: nobody looks at nodes that start.
+	segments       uint     // The height of the history's segments; 0: as servers have them.
 	backups        int
 	saved          *saved // The last backup; nil: none was taken.
 	noTransferUpTo uint64 // In terms up to this one no leadership is transferred any more.
@@ -403,6 +404,7 @@ func (w *World) AwaitReady(patience time.Duration) {
 	limit := time.Now().Add(patience)
 	for _, h := range w.hosts {
 		for {
+			w.requireCurrent()
 			ready := h.Node().Ready(context.Background(), report.ReadyQuery{Exclude: []string{"clock"}})
 			if ready.Ready {
 				break
@@ -414,6 +416,15 @@ func (w *World) AwaitReady(patience time.Duration) {
 					limit = time.Now().Add(patience)
 				}
 			}
+		}
+	}
+}
+
+// requireCurrent has the history look at every node.
+func (w *World) requireCurrent() {
+	for _, host := range w.hosts {
+		if w.calls != nil {
+			w.calls.requireCurrent(host)
 		}
 	}
 }

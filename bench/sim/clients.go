@@ -132,6 +132,7 @@ func (l *load) client(c int, random *rand.Rand) {
 	hosts, h, ctx := l.world.hosts, l.history, context.Background()
 	host := hosts[c%len(hosts)]
 	any := func(try int) *Host { return hosts[(c+try)%len(hosts)] }
+	var first payment // The client's first payment with a key that was acknowledged.
 	for i := 0; l.rest(time.Duration(1 + random.Int64N(2*int64(l.pause)))); i++ {
 		name := fmt.Sprintf("%sc%d-%d", l.named, c, i)
 		agent := []engine.AgentSlot{spender, spender, miser, outcast, truant, child, grandchild, grandchild, orphan}[random.IntN(9)]
@@ -147,7 +148,11 @@ func (l *load) client(c int, random *rand.Rand) {
 			h.Screen(ctx, host, pay)
 		case n < 15: // The client tries at any node until it gets an answer.
 			pay.idem = keyOf(name)
-			h.Pay(ctx, any, pay, l.stop)
+			if op := h.Pay(ctx, any, pay, l.stop); op.Err == nil && first.idem == nil {
+				first = pay
+			} else if first.idem != nil && random.IntN(4) == 0 { // Its answer was lost, say. The state has forgotten the key meanwhile.
+				h.repeat(ctx, host, first)
+			}
 		case n < 17:
 			h.Register(ctx, host, name)
 		case n < 20:

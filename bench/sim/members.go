@@ -11,7 +11,6 @@ import (
 
 	"railguard/audit/audittest"
 	"railguard/cluster/datadir"
-	"railguard/cluster/report"
 )
 
 // memberPatience is how long a change of the membership may take while leaders are killed.
@@ -36,32 +35,6 @@ func (w *World) awaitVotes() {
 		}
 		return nil
 	})
-}
-
-// keyOf returns by which key the others know a member.
-func (w *World) keyOf(host *Host) string {
-	for _, other := range w.hosts {
-		if node := other.Node(); node != nil && other != host {
-			for _, member := range node.Members() {
-				if member.ID == host.ID && member.Voter {
-					return member.Incarnation
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// requireVoteOf waits until a node whose disk is new says that it is ready. Then the vote of its name must
-// be its own, and no longer that of the node before.
-func (w *World) requireVoteOf(host *Host, before string) {
-	limit := time.Now().Add(time.Minute)
-	for !host.Node().Ready(context.Background(), report.ReadyQuery{Exclude: []string{"clock"}}).Ready {
-		require.True(w.t, time.Now().Before(limit), "%s is not ready; gave up: %v", host.ID, w.GaveUp())
-		time.Sleep(5 * time.Millisecond)
-		host.Supervise()
-	}
-	require.NotEqual(w.t, before, w.keyOf(host), "%s says that it is ready, and the vote is that of the node before", host.ID)
 }
 
 // insistOn does something until it succeeds. Meanwhile leaders may be killed.

@@ -45,14 +45,9 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 		h.hold(w)
 	}
 	l := &load{world: w, history: h, seed: seed, pause: 35 * time.Millisecond, stop: make(chan struct{})}
-	var ts *tenants
-	if seed%7 == 3 {
-		ts = newTenants(w, h)
-	}
+	ts := newTenants(w, h, seed)
 	l.run(2 * nodes)
-	if ts != nil {
-		ts.run(l)
-	}
+	ts.run(l)
 	defer l.end() // A check that fails must not leave clients in the bubble.
 	for range 4 + draw.IntN(5) {
 		time.Sleep(time.Duration(50+draw.IntN(400)) * time.Millisecond)
@@ -70,10 +65,7 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	time.Sleep(300 * time.Millisecond)
 	l.end()
 	w.settle(t)
-	if ts != nil {
-		ts.check(t)
-		w.AwaitEqual(liveAfter)
-	}
+	ts.check(t)
 	w.requireTime(t)
 	require.Empty(t, w.requireOneMatcher())
 	h.CheckAll(t, w, spendLimits)

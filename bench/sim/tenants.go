@@ -38,8 +38,12 @@ type tenants struct {
 	again   []func(name string) *Op
 }
 
-// newTenants makes the keys of all tenants. No fault has been made yet.
-func newTenants(w *World, h *History) *tenants {
+// newTenants makes the keys of all tenants, in every seventh schedule; in others there are none. No
+// fault has been made yet.
+func newTenants(w *World, h *History, seed uint64) *tenants {
+	if seed%7 != 3 {
+		return &tenants{}
+	}
 	ts := &tenants{world: w, history: h, keys: map[string]*wire.KeyRef{}}
 	for i, name := range append([]string{glutton}, meek...) {
 		secret := sha256.Sum256([]byte(name))
@@ -98,6 +102,9 @@ var tenantKinds = []wire.Kind{wire.KindFleet, wire.KindUser}
 
 // run lets all tenants call until the load ends.
 func (ts *tenants) run(l *load) {
+	if ts.world == nil {
+		return
+	}
 	l.all.Go(func() { ts.gorge(l) })
 	random := rand.New(rand.NewPCG(l.seed, 99))
 	for _, tenant := range meek {
@@ -148,6 +155,9 @@ func (ts *tenants) gorge(l *load) {
 // answer get one now. A call of unknown outcome is the same one when it is made again; one that
 // certainly did not happen is another.
 func (ts *tenants) check(t testing.TB) {
+	if ts.world == nil {
+		return
+	}
 	for i, op := range ts.calls {
 		err := op.Err
 		switch {
@@ -160,4 +170,5 @@ func (ts *tenants) check(t testing.TB) {
 		require.NoError(t, err, "%q is refused, and its owner has nothing yet", op.Name)
 	}
 	ts.world.count("beside a glutton", len(ts.calls))
+	ts.world.AwaitEqual(liveAfter)
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -42,12 +43,25 @@ func TestPages(t *testing.T) {
 	require.Nil(t, p.profileAt(3*pageSlots))
 	require.Nil(t, p.profileAt(1<<31))
 	p.putProfile(pageSlots, nil)
-	require.Nil(t, p.directory[1].Load(), "nothing is left of the page")
+	require.Nil(t, p.pageAt(1), "nothing is left of the page")
 	p.putProfile(pageSlots, nil)
-	require.Nil(t, p.directory[1].Load())
+	require.Nil(t, p.pageAt(1))
 	p.putProfile(0, nil)
 	p.putProfile(0, nil)
 	require.Equal(t, 1, *p.profileAt(1))
+}
+
+// TestPagesOfAllSlots: there is room for every slot that there can be, and the room takes little
+// before it is used.
+func TestPagesOfAllSlots(t *testing.T) {
+	p := newPages[int](math.MaxUint32)
+	require.Less(t, len(p.directory), 2000)
+	for _, slot := range []uint32{0, pageSlots*areaPages - 1, pageSlots * areaPages, math.MaxUint32} {
+		require.Nil(t, p.profileAt(slot))
+		value := int(slot)
+		p.putProfile(slot, &value)
+		require.Equal(t, value, *p.profileAt(slot))
+	}
 }
 
 func TestPublishedTake(t *testing.T) {

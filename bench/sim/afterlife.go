@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"railguard/audit"
 	"railguard/audit/audittest"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
@@ -104,10 +106,9 @@ func (h *Host) importHistory() {
 	}
 }
 
-// loseMajority ends all nodes. A survivor has its disk, and the others get new ones. A node whose
+// loseMajority ends all nodes. The survivor has its disk, and the others get new ones. A node whose
 // disk was new not long ago may still fetch leaves that only the others have, so it waits for these.
-func (w *World) loseMajority() (survivor *Host) {
-	survivor = w.one()
+func (w *World) loseMajority(survivor *Host) {
 	for tries := 0; len(survivor.Node().Audit().Missing(1)) > 0; tries++ {
 		require.Less(w.t, tries, fetchTries, "%s does not get the leaves that it lacks", survivor.ID)
 		time.Sleep(100 * time.Millisecond)
@@ -120,13 +121,12 @@ func (w *World) loseMajority() (survivor *Host) {
 		}
 	}
 	survivor.exportHistory()
-	return survivor
 }
 
-// recoverMajority recovers one survivor after the end of a schedule. All nodes had everything, so
+// recoverMajority recovers a survivor after the end of a schedule. All nodes had everything, so
 // nothing that was acknowledged may be lost. The recovery is killed once, and goes on.
-func (w *World) recoverMajority(t testing.TB, h *History) {
-	survivor := w.loseMajority()
+func (w *World) recoverMajority(t testing.TB, h *History, survivor *Host) {
+	w.loseMajority(survivor)
 	source := recovery.Source{Dir: survivor.files.root, ID: survivor.ID}
 	order := recovery.Order{ClusterID: "sim", By: "Ada", Second: "Bob", Reason: "the hall burnt down"}
 	killed, left := errors.New("killed"), w.Random.IntN(6)
@@ -154,14 +154,12 @@ func (w *World) recoverMajority(t testing.TB, h *History) {
 
 // bury takes over a folder that a verb for stopped nodes has changed.
 func (w *World) bury(host *Host, history bool) {
-	var err error
-	host.files, err = openFiles(host.files.root)
-	require.NoError(w.t, err)
 	if history {
 		host.importHistory()
 	}
 	require.NoError(w.t, os.RemoveAll(filepath.Join(host.files.root, datadir.AuditFolder)))
 	require.NoError(w.t, os.Mkdir(filepath.Join(host.files.root, datadir.AuditFolder), 0o700))
+	host.settleFiles()
 }
 
 func (w *World) startOthers(than *Host) {
@@ -186,7 +184,9 @@ func (w *World) payEverywhere(t testing.TB, h *History, name string) {
 // lost node.
 func (w *World) restoreBackup(t testing.TB, h *History) {
 	leaves := w.leavesOf(w.hosts[0])
-	lost := w.loseMajority()
+	w.calls = nil // The new lineage counts its entries anew.
+	lost := w.one()
+	w.loseMajority(lost)
 	first := w.another(lost)
 	restored, err := backup.Restore([]string{w.saved.path}, w.saved.keys, backup.Order{
 		Dir: first.files.root, ID: first.ID, Now: time.Now(), Revocations: []string{lost.files.root},
@@ -229,13 +229,36 @@ func (h *History) revokes(agent engine.AgentSlot) bool {
 	})
 }
 
-// liveOn goes on after the end of every fifth schedule.
-func (w *World) liveOn(t testing.TB, h *History) {
-	switch w.Random.IntN(10) {
+// ending is what comes after the end of a schedule.
+type ending int
+
+const (
+	noMore ending = iota
+	majorityLost
+	groupLost
+)
+
+// drawEnding chooses what comes after the end: something for three schedules in ten. The verbs for
+// stopped nodes read the large segments of servers alone, so all other schedules have the smallest,
+// of which each fills some.
+func (w *World) drawEnding(random *rand.Rand) ending {
+	switch random.IntN(10) {
 	case 0:
-		w.trace("majority lost and recovered")
-		w.recoverMajority(t, h)
+		return majorityLost
 	case 1, 2:
+		return groupLost
+	}
+	w.segments = audit.SegmentLevelMin
+	return noMore
+}
+
+// liveOn goes on after the end of a schedule.
+func (w *World) liveOn(t testing.TB, h *History, as ending) {
+	switch as {
+	case majorityLost:
+		w.trace("majority lost and recovered")
+		w.recoverMajority(t, h, w.one())
+	case groupLost:
 		w.trace("group lost, backup restored")
 		if w.saved == nil {
 			w.backUp(w.hosts[0])

@@ -76,6 +76,7 @@ func checkLeaves(leaves [][]byte, limits Limits) problems {
 
 // leaf books one leaf.
 func (b *books) leaf(i int, leaf []byte) {
+	leaf = shown(leaf)
 	at := member(leaf, "time") + member(leaf, "screenedAt")
 	if at < b.last || len(at) != len("2000-01-01T00:00:00.000Z") {
 		b.found.add("leaf %d: time %q after %q", i, at, b.last)

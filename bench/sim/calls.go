@@ -125,6 +125,15 @@ func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, st
 	})
 }
 
+// repeat makes a payment with a key once more, which must not be another payment: its name stands in
+// one leaf.
+func (h *History) repeat(ctx context.Context, host *Host, p payment) {
+	if body, _ := h.screen(host, &p); body != nil {
+		op := &Op{Kind: wire.KindScreen}
+		_ = op.try(ctx, host, body)
+	}
+}
+
 // insist tries a call until it is answered or refused by the state, or until stop is closed.
 func (h *History) insist(ctx context.Context, at func(try int) *Host, op *Op, stop <-chan struct{}, make func(host *Host) []byte) *Op {
 	certain := errDown // The error to return if no node ever accepted the call.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"railguard/audit/audittest"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -71,13 +72,22 @@ func prepare(w *World, h *History) {
 // shortestHold is the shortest time for which a payment is held, in seconds.
 const shortestHold = 30
 
-// hold opens some holds that expire in the middle of the schedule.
+// hold opens some holds that expire in the middle of the schedule. Until then all nodes are without
+// power, so that what was acknowledged must stand on the disks. Nodes that run and have nothing to do
+// would cost more than all the rest of a schedule.
 func (h *History) hold(w *World) {
 	for i := range 12 {
 		h.Screen(context.Background(), w.hosts[i%len(w.hosts)], payment{name: fmt.Sprintf("hold-%d", i), agent: grandchild, amount: engine.Dollar, hold: shortestHold})
 		time.Sleep(300 * time.Millisecond)
 	}
-	time.Sleep(shortestHold*time.Second - 4*time.Second)
+	for _, host := range w.hosts {
+		host.PowerOff(audittest.LoseAll)
+	}
+	for _, host := range w.hosts {
+		host.reap()
+	}
+	time.Sleep(shortestHold*time.Second - 5*time.Second)
+	w.StartAll()
 }
 
 // load runs clients on all nodes until stop is closed.
@@ -122,6 +132,7 @@ func (l *load) client(c int, random *rand.Rand) {
 	hosts, h, ctx := l.world.hosts, l.history, context.Background()
 	host := hosts[c%len(hosts)]
 	any := func(try int) *Host { return hosts[(c+try)%len(hosts)] }
+	var first payment // The client's first payment with a key that was acknowledged.
 	for i := 0; l.rest(time.Duration(1 + random.Int64N(2*int64(l.pause)))); i++ {
 		name := fmt.Sprintf("%sc%d-%d", l.named, c, i)
 		agent := []engine.AgentSlot{spender, spender, miser, outcast, truant, child, grandchild, grandchild, orphan}[random.IntN(9)]
@@ -137,7 +148,11 @@ func (l *load) client(c int, random *rand.Rand) {
 			h.Screen(ctx, host, pay)
 		case n < 15: // The client tries at any node until it gets an answer.
 			pay.idem = keyOf(name)
-			h.Pay(ctx, any, pay, l.stop)
+			if op := h.Pay(ctx, any, pay, l.stop); op.Err == nil && first.idem == nil {
+				first = pay
+			} else if first.idem != nil && random.IntN(4) == 0 { // Its answer was lost, say. The state has forgotten the key meanwhile.
+				h.repeat(ctx, host, first)
+			}
 		case n < 17:
 			h.Register(ctx, host, name)
 		case n < 20:

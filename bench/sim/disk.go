@@ -44,7 +44,7 @@ var (
 )
 
 const (
-	room    = 128 << 10              // Size of segments. It is small so that every schedule fills many.
+	room    = 32 << 10               // Size of segments. It is small so that every schedule fills many.
 	quickly = 300 * time.Microsecond // How long a sync takes at least, so that power cuts come in the middle of some.
 )
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/report"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -42,6 +44,7 @@ type History struct {
 	mu    sync.Mutex
 	ops   []*Op
 	acked uint64   // Highest index that was acknowledged to any client.
+	when  []acked  // The same with the time, whenever it rose.
 	reads int      // How many reads were answered.
 	deaf  int      // How many reads were not answered.
 	stale []string // Reads that missed what was acknowledged before them.
@@ -51,6 +54,36 @@ type History struct {
 	forgotten atomic.Int64 // How often a client found in files what the state has forgotten.
 }
 
+// acked says how far the log was acknowledged at a time.
+type acked struct {
+	at    time.Time
+	index uint64
+}
+
+// currentWithin is how long ago the group may have confirmed what a node that says it is current
+// answers from.
+const currentWithin = 2 * time.Second
+
+// requireCurrent requires that a node which says that it may answer from its own state has what was
+// acknowledged some time before.
+func (h *History) requireCurrent(host *Host) {
+	node := host.Node()
+	if node == nil || node.Currentness() != report.Current {
+		return
+	}
+	applied, before := node.Applied(), time.Now().Add(-currentWithin)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range slices.Backward(h.when) {
+		if a.at.Before(before) {
+			if applied < a.index {
+				h.stale = append(h.stale, fmt.Sprintf("%s says that it is current, applied %d, and %d was acknowledged %v before", host.ID, applied, a.index, time.Since(a.at)))
+			}
+			return
+		}
+	}
+}
+
 // Read asks a node for a read index. It must not be below any index that any node acknowledged
 // before the call.
 func (h *History) Read(ctx context.Context, host *Host) {
@@ -58,6 +91,7 @@ func (h *History) Read(ctx context.Context, host *Host) {
 	if node == nil {
 		return
 	}
+	h.requireCurrent(host)
 	h.mu.Lock()
 	before := h.acked
 	h.mu.Unlock()
@@ -107,8 +141,11 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 		op.Verdict = member(result.Data, "verdict")
 		return nil
 	}
-	if result.Code == wire.Stale {
+	switch {
+	case result.Code == wire.Stale:
 		return errStale
+	case result.Refusal == wire.RefusedShare:
+		return errShareUsed
 	}
 	return fmt.Errorf("%w: code %d refusal %d", errRefusedByState, result.Code, result.Refusal)
 }
@@ -117,6 +154,7 @@ var (
 	errDown           = errors.New("sim: the node is down")
 	errStale          = errors.New("sim: judged with what is not in force")
 	errRefusedByState = errors.New("sim: refused by the state")
+	errShareUsed      = fmt.Errorf("%w: a share is used up", errRefusedByState)
 )
 
 func (h *History) finish(op *Op, err error) *Op {
@@ -125,7 +163,10 @@ func (h *History) finish(op *Op, err error) *Op {
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, op)
 	if err == nil {
-		h.acked = max(h.acked, op.Index)
+		if op.Index > h.acked {
+			h.acked = op.Index
+			h.when = append(h.when, acked{op.End, op.Index})
+		}
 		switch op.Verdict {
 		case "REVIEW":
 			h.held = append(h.held, op)

@@ -3,8 +3,10 @@ package sim
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"runtime/debug"
 
 	"railguard/audit"
+	"railguard/audit/audittest"
 	"railguard/cluster"
 	"railguard/engine"
 	"railguard/fsm"
@@ -13,11 +15,36 @@ import (
 
 // Clients look for what the state has forgotten, as edges do (decision 125).
 
-// keepLittle makes the state forget Idempotency-Keys and endings within seconds. It is called
-// before any node runs.
-func keepLittle() {
+// prepareProcess makes the state forget Idempotency-Keys and endings within seconds, makes two
+// tables small, and lets garbage wait: the memory of a schedule is small. It is called before any node runs.
+func prepareProcess() {
+	debug.SetGCPercent(400)
 	limits := engine.LimitsOf(engine.FormatNewest)
 	limits.Idempotency, limits.Outcomes = 24, 12
+	limits.Fleets, limits.Users = tableRows, tableRows
+	sealOnce()
+}
+
+// sealOnce seals and reads one segment outside of all bubbles, because the compressors of the process
+// wait for one another at channels, which must belong to no bubble.
+func sealOnce() {
+	store, err := audit.Open(audittest.NewMemDir(), audit.Options{SegmentLevel: audit.SegmentLevelMin, SealInline: true})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	leaves := make([]audit.Leaf, 1<<audit.SegmentLevelMin)
+	for i := range leaves {
+		leaves[i].Data = []byte("{}")
+	}
+	if err := store.Append(0, leaves); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	if _, err := store.Leaf(0); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	if err := store.Close(); err != nil {
+		panic("BUG: " + err.Error())
+	}
 }
 
 // keyOf is an idempotency key made of a name.

@@ -31,6 +31,8 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	tooLong := time.AfterFunc(scheduleMax, func() { panic(fmt.Sprintf("seed %d still runs after %v of its time", seed, scheduleMax)) })
 	defer tooLong.Stop()
 	w, h := NewWorld(t, seed, nodes), &History{}
+	w.calls = h
+	after := w.drawEnding(rand.New(rand.NewPCG(seed, 4))) // A source of its own, so that the faults of a seed stay the same.
 	start := time.Now()
 	w.tell = func(what string) { tell(fmt.Sprintf("%8.3fs %s", time.Since(start).Seconds(), what)) }
 	if seed%2 == 1 {
@@ -43,7 +45,9 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 		h.hold(w)
 	}
 	l := &load{world: w, history: h, seed: seed, pause: 35 * time.Millisecond, stop: make(chan struct{})}
+	ts := newTenants(w, h, seed)
 	l.run(2 * nodes)
+	ts.run(l)
 	defer l.end() // A check that fails must not leave clients in the bubble.
 	for range 4 + draw.IntN(5) {
 		time.Sleep(time.Duration(50+draw.IntN(400)) * time.Millisecond)
@@ -61,6 +65,7 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	time.Sleep(300 * time.Millisecond)
 	l.end()
 	w.settle(t)
+	ts.check(t)
 	w.requireTime(t)
 	require.Empty(t, w.requireOneMatcher())
 	h.CheckAll(t, w, spendLimits)
@@ -71,7 +76,7 @@ func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map
 	for i, leaf := range w.leavesOf(w.hosts[0]) {
 		b.leaf(i, leaf)
 	}
-	w.liveOn(t, h)
+	w.liveOn(t, h, after)
 	w.countLock.Lock()
 	defer w.countLock.Unlock()
 	maps.Copy(b.counts, w.counted)
@@ -111,7 +116,7 @@ const liveAfter = 30 * time.Second
 // prints the faults of each with their virtual time, and whether all promises held, and ends the
 // process: with code 1 if one did not.
 func Prove(seed uint64, count int) {
-	keepLittle()
+	prepareProcess()
 	tests := make([]testing.InternalTest, count)
 	for i := range tests {
 		seed := seed + uint64(i)

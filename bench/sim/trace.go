@@ -40,7 +40,8 @@ func agentPurse(slot engine.AgentSlot) string { return fmt.Sprintf("agent %d", s
 func fleetPurse(slot engine.FleetSlot) string { return fmt.Sprintf("fleet %d", slot) }
 
 // seenOf translates a leaf.
-func seenOf(data []byte, limits Limits) spec.Seen {
+func seenOf(raw []byte, limits Limits) spec.Seen {
+	data := shown(raw)
 	kind := member(data, "kind")
 	seen := spec.Seen{Name: member(data, "name")}
 	seen.Kind = spec.Other
@@ -56,7 +57,7 @@ func seenOf(data []byte, limits Limits) spec.Seen {
 	case kind == "screen":
 		seen.Kind, seen.Verdict = spec.Pay, verdictOf(member(data, "verdict"))
 		seen.Hold = digits(member(data, "hold")) * time.Second.Milliseconds()
-		seen.Limit = isLimited(data)
+		seen.Limit = isLimited(raw)
 	case kind == "review.dispositioned" && member(data, "disposition") == "APPROVED":
 		seen.Kind = spec.Approve
 	case kind == "hold.settled":

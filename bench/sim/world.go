@@ -43,6 +43,8 @@ type World struct {
 
 	tell func(what string) // Is told what is done; nil: nobody is.
 
+	calls          *History // What callers were told; nil: nobody looks at nodes that start.
+	segments       uint     // The height of the history's segments; 0: as servers have them.
 	backups        int
 	saved          *saved // The last backup; nil: none was taken.
 	noTransferUpTo uint64 // In terms up to this one no leadership is transferred any more.
@@ -120,7 +122,7 @@ func (w *World) addHost(number int) *Host {
 }
 
 // indexNames are the indexes that a node makes from its history.
-var indexNames = []string{"calls", "endings"}
+var indexNames = []string{"calls", "references", "endings"}
 
 func emptyIndexes() map[string]*audittest.MemDir {
 	indexes := map[string]*audittest.MemDir{}
@@ -195,12 +197,13 @@ func (h *Host) open() error {
 		ID:     h.ID, DataDir: kept.root, Disk: kept, ListenCluster: h.address(), Join: others,
 		BootstrapExpect: expect, Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history, Keys: func(name string) audit.Dir { return indexes[name] },
-		OpenLog:   life.open,
-		Matchers:  h.build,
-		FreeSpace: func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
-		Snapshot:  cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
-		Timing:    cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},
-		Fatal:     func(reason string) { h.gave(life, reason) },
+		SegmentLevel: h.world.segments,
+		OpenLog:      life.open,
+		Matchers:     h.build,
+		FreeSpace:    func(string) (uint64, uint64, error) { return 1 << 40, 1 << 41, nil },
+		Snapshot:     cluster.SnapshotPolicy{LogBytes: 256 << 10, Interval: 2 * time.Second, TrailingBytes: 64 << 10},
+		Timing:       cluster.Timing{Heartbeat: 200 * time.Millisecond, Commit: 5 * time.Millisecond},
+		Fatal:        func(reason string) { h.gave(life, reason) },
 	})
 	if err != nil {
 		return err
@@ -401,6 +404,7 @@ func (w *World) AwaitReady(patience time.Duration) {
 	limit := time.Now().Add(patience)
 	for _, h := range w.hosts {
 		for {
+			w.requireCurrent()
 			ready := h.Node().Ready(context.Background(), report.ReadyQuery{Exclude: []string{"clock"}})
 			if ready.Ready {
 				break
@@ -412,6 +416,15 @@ func (w *World) AwaitReady(patience time.Duration) {
 					limit = time.Now().Add(patience)
 				}
 			}
+		}
+	}
+}
+
+// requireCurrent has the history look at every node.
+func (w *World) requireCurrent() {
+	for _, host := range w.hosts {
+		if w.calls != nil {
+			w.calls.requireCurrent(host)
 		}
 	}
 }

@@ -20,6 +20,9 @@ const membershipPatience = 5 * time.Second
 
 // Snapshot takes a raft snapshot now and cuts the log behind it.
 func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
+	if n.adapter.installing.underWay() {
+		return report.SnapshotInfo{}, errRestoring
+	}
 	if err := n.compaction.gate.enterGate(ctx); err != nil {
 		return report.SnapshotInfo{}, err
 	}

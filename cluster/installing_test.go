@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/cluster/report"
 	"railguard/fsm"
@@ -206,6 +208,50 @@ func TestASecondSnapshotDuringARestore(t *testing.T) {
 	requireSameState(t, g.leader(), n)
 	require.EqualValues(t, 2, held.begun.Load())
 	require.Empty(t, g.gave["n3"].all())
+}
+
+// The leader does not hear that its first entries behind a snapshot arrived, and sends them again.
+// They follow the snapshot, not an entry of the node's log: the node accepts them and needs no other
+// snapshot (guard G6).
+func TestALostAnswerBehindASnapshot(t *testing.T) {
+	g := behindGroup(t)
+	held, network := newHeldRestore(), &partedNetwork{}
+	close(held.let)
+	lost := &lostAnswers{network: network}
+	n := g.open("n3", expect(3), join(g.host("n1"), g.host("n2"), g.host("n3")), held.config, func(c *Config) { c.Network, c.OpenLog = network, lost.open })
+	require.Eventually(t, func() bool { return held.begun.Load() == 1 && n.Applied() > 1 }, groupPatience, 5*time.Millisecond)
+	for i := range 3 {
+		propose(t, g.leader(), wire.KindRegister, register(fmt.Sprintf("not confirmed %d", i)))
+	}
+	require.Eventually(t, lost.once.Load, groupPatience, time.Millisecond)
+	network.part(false)
+	g.awaitEqual()
+	requireSameState(t, g.leader(), n)
+	require.EqualValues(t, 1, held.begun.Load())
+	require.Empty(t, g.gave["n3"].all())
+}
+
+// lostAnswers opens a log that cuts the node's network off once the first entries are stored, so
+// that nobody hears of it.
+type lostAnswers struct {
+	datadir.LogStore
+	network *partedNetwork
+	once    atomic.Bool
+}
+
+func (l *lostAnswers) open(dir string) (store datadir.LogStore, err error) {
+	l.LogStore, err = datadir.OpenLog(dir)
+	return l, err
+}
+
+// StoreLogs implements raft.LogStore.
+func (l *lostAnswers) StoreLogs(logs []*raft.Log) error {
+	err := l.LogStore.StoreLogs(logs)
+	if !l.once.Load() {
+		l.network.part(true)
+		l.once.Store(true)
+	}
+	return err
 }
 
 // partedNetwork is a node's network, whose connections all break when it is parted.

@@ -140,6 +140,7 @@ func (n *Node) assembleParts() {
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
+	n.gateway.behind = func(index, term uint64) bool { return beginsBehind(n.guarded, n.snaps, index, term) }
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.storage.peers = n.peers
 	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers, leapMax: n.config.LeapMax}

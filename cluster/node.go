@@ -261,7 +261,7 @@ func (n *Node) startRaft() error {
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
 	n.replica.beginWith(replica)
-	return n.folder.NoteStarted()
+	return n.folder.NoteStarted(n.greeter.unreached, n.config.wallTime())
 }
 
 // mayNotLead reports whether this node must not lead: its disk hangs, or it has no state yet.
@@ -312,6 +312,10 @@ func (n *Node) startGoroutines() {
 	n.gateway.beginServing()
 	if n.peers.hasNoPort() {
 		return
+	}
+	if len(n.greeter.unreached) > 0 {
+		n.life.log.Warn("members of the group that this folder's backup is of could not be reached: they are asked again", "members", n.greeter.unreached)
+		n.life.running.Go(n.greeter.askUnreached)
 	}
 	for _, run := range []func(){n.peers.watchPeers, n.finder.findGroup, n.history.fillHistory} {
 		n.life.running.Go(run)

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"railguard/cluster"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
+	"railguard/cluster/port"
 	"railguard/cluster/testcluster"
 	"railguard/ofac"
 )
@@ -74,4 +78,68 @@ func TestARestoredFolderAsksTheLiving(t *testing.T) {
 	who, err := datadir.ReadIdentity(filepath.Join(g.dir, "n9"))
 	require.NoError(t, err)
 	require.Nil(t, who.Restored, "it has started, so its next start asks nobody")
+}
+
+// hiddenNetwork reaches nobody until shown.
+type hiddenNetwork struct {
+	port.TCP
+	shown atomic.Bool
+}
+
+// Dial implements cluster.Network.
+func (h *hiddenNetwork) Dial(address string, timeout time.Duration) (net.Conn, error) {
+	if !h.shown.Load() {
+		return nil, errors.New("nobody is reached")
+	}
+	return h.TCP.Dial(address, timeout)
+}
+
+// TestWhoWasNotReachedIsAskedAgain: a backup is restored behind a broken link while its group
+// lives. Once the link is there again, the restored node ends, and does not start again; the group
+// goes on.
+func TestWhoWasNotReachedIsAskedAgain(t *testing.T) {
+	t.Parallel() // The test mostly waits.
+	g := newGroup(t)
+	g.form(ofac.Carried())
+	g.useSample()
+	g.awaitReady()
+	token := g.leader().token(t)
+	path := filepath.Join(t.TempDir(), "a")
+	g.leader().takeBackup(t, path, 0)
+	ports, err := testcluster.FreePorts(1)
+	require.NoError(t, err)
+	defer testcluster.ReleasePorts(ports[0])
+	dir := filepath.Join(g.dir, "n9")
+	_, err = backup.Restore([]string{path}, testBackupKeys, backup.Order{Dir: dir, ID: "n9", Address: ports[0], Now: time.Now()})
+	require.NoError(t, err)
+	network, ended := &hiddenNetwork{}, make(chan string, 1)
+	start := func() (*cluster.Node, error) {
+		return cluster.Open(cluster.Config{
+			ID: "n9", DataDir: dir, ListenCluster: ports[0], Secret: []byte(groupSecret), Version: "test", Network: network,
+			Fatal: func(reason string) { ended <- reason }, Logger: slog.New(slog.DiscardHandler),
+		})
+	}
+	n, err := start()
+	require.NoError(t, err)
+	who, err := datadir.ReadIdentity(dir)
+	require.NoError(t, err)
+	require.Nil(t, who.Restored)
+	require.Len(t, who.Unreached.Members, 3)
+
+	network.shown.Store(true)
+	select {
+	case reason := <-ended:
+		require.Contains(t, reason, "still serves")
+		require.Contains(t, reason, "n1 at ")
+	case <-time.After(time.Minute):
+		require.Fail(t, "the restored node serves beside its group")
+	}
+	require.NoError(t, n.Close())
+	_, err = start()
+	require.ErrorContains(t, err, "and yet they answer as the old group")
+	verdict, _ := g.leader().pay(t, token)
+	require.Equal(t, "PROCEED", verdict)
+	for id := range g.nodes {
+		g.close(id)
+	}
 }

@@ -22,7 +22,7 @@ import (
 
 // TestARestoredFolderAsksTheLiving: a backup is restored while two of three nodes live. The node
 // does not start before both are gone, whether it takes the name of the third or a new one, and
-// the living do not end.
+// the living do not end. One of them that comes back later, alone, ends, and not the restored node.
 func TestARestoredFolderAsksTheLiving(t *testing.T) {
 	t.Parallel() // The test mostly waits.
 	g := newGroup(t)
@@ -45,12 +45,16 @@ func TestARestoredFolderAsksTheLiving(t *testing.T) {
 	require.NoError(t, err)
 	defer testcluster.ReleasePorts(ports[0])
 	restored := map[string]string{gone: g.hosts[gone], "n9": ports[0]}
-	start := func(id string) (*cluster.Node, error) {
+	ended := map[string]chan string{}
+	open := func(id, address string) (*cluster.Node, error) {
+		over := make(chan string, 1)
+		ended[id] = over
 		return cluster.Open(cluster.Config{
-			ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: restored[id], Secret: []byte(groupSecret), Version: "test",
-			Logger: slog.New(slog.DiscardHandler),
+			ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: address, Secret: []byte(groupSecret), Version: "test",
+			Fatal: func(reason string) { over <- reason }, Logger: slog.New(slog.DiscardHandler),
 		})
 	}
+	start := func(id string) (*cluster.Node, error) { return open(id, restored[id]) }
 	for id, address := range restored {
 		order := backup.Order{Dir: filepath.Join(g.dir, id), ID: id, Address: address, Now: time.Now()}
 		_, err := backup.Restore([]string{path}, testBackupKeys, order)
@@ -74,10 +78,21 @@ func TestARestoredFolderAsksTheLiving(t *testing.T) {
 	}
 	n, err := start("n9")
 	require.NoError(t, err)
+	old, err := open("n3", g.hosts["n3"]) // It comes back without its group.
+	require.NoError(t, err)
+	select {
+	case reason := <-ended["n3"]:
+		require.Contains(t, reason, "was recovered without node")
+	case <-time.After(time.Minute):
+		require.Fail(t, "the old node serves beside the restored one")
+	}
+	require.Empty(t, ended["n9"], "an old node that comes back alone ends by itself")
+	require.NoError(t, old.Close())
 	require.NoError(t, n.Close())
 	who, err := datadir.ReadIdentity(filepath.Join(g.dir, "n9"))
 	require.NoError(t, err)
-	require.Nil(t, who.Restored, "it has started, so its next start asks nobody")
+	require.Nil(t, who.Restored, "it has started")
+	require.NotNil(t, who.Unreached, "and goes on asking whom it did not reach")
 }
 
 // hiddenNetwork reaches nobody until shown.

@@ -120,7 +120,7 @@ func (w *World) addHost(number int) *Host {
 }
 
 // indexNames are the indexes that a node makes from its history.
-var indexNames = []string{"calls", "endings"}
+var indexNames = []string{"calls", "references", "endings"}
 
 func emptyIndexes() map[string]*audittest.MemDir {
 	indexes := map[string]*audittest.MemDir{}

@@ -133,7 +133,7 @@ func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reache
 	w := port.Welcome{
 		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
 		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
-		Process: g.process,
+		Process: g.process, Lives: g.lineage.lives(),
 	}
 	switch {
 	case h.ID == own.ID && h.Incarnation != own.Incarnation:
@@ -207,6 +207,9 @@ func (g *greeter) probeFormer() error {
 		return nil
 	}
 	alive, unreached := g.askFormer(former)
+	if g.folder.Identity().Unreached != nil {
+		alive, unreached = onlyLiving(alive, unreached)
+	}
 	if len(alive) == 0 {
 		g.unreached = slices.DeleteFunc(unreached, func(m datadir.Member) bool { return !slices.Contains(restored, m) })
 		return nil
@@ -224,10 +227,23 @@ func (g *greeter) probeFormer() error {
 type oldNode struct {
 	id     string
 	member datadir.Member
+	lives  bool // A majority stands behind it.
 }
 
 // String names the node and its address.
 func (o oldNode) String() string { return o.id + " at " + o.member.Addr }
+
+// onlyLiving leaves those behind whom a majority stands. The others are asked again.
+func onlyLiving(alive []oldNode, unreached []datadir.Member) (living []oldNode, left []datadir.Member) {
+	for _, one := range alive {
+		if one.lives {
+			living = append(living, one)
+		} else {
+			unreached = append(unreached, one.member)
+		}
+	}
+	return living, unreached
+}
 
 // askFormer asks former members at once. It returns who answers as the old group, and whom it could
 // not reach.
@@ -236,12 +252,12 @@ func (g *greeter) askFormer(former []datadir.Member) (alive []oldNode, unreached
 	var mu sync.Mutex
 	for _, m := range former {
 		all.Go(func() {
-			id, reached := g.stillOld(m.Addr)
+			old, reached := g.stillOld(m)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case id != "":
-				alive = append(alive, oldNode{id, m})
+			case old != nil:
+				alive = append(alive, *old)
 			case !reached:
 				unreached = append(unreached, m)
 			}
@@ -251,22 +267,28 @@ func (g *greeter) askFormer(former []datadir.Member) (alive []oldNode, unreached
 	return alive, unreached
 }
 
-// stillOld returns the name of the node of the old group that answers at an address, or "", and
-// whether anybody answers there.
-func (g *greeter) stillOld(host string) (id string, reached bool) {
-	conn, w, err := g.mux.Dial(host, port.ProtocolCalls, g.greetPeer, "", "", probePatience)
+// stillOld returns the node of the old group that answers at a member's address, or nil, and
+// whether anybody answers there. Who answers is told nothing of this folder's lineage being on
+// record, and so does not end.
+func (g *greeter) stillOld(m datadir.Member) (old *oldNode, reached bool) {
+	greet := func() port.Hello {
+		own := g.greetPeer()
+		own.Recorded = false
+		return own
+	}
+	conn, w, err := g.mux.Dial(m.Addr, port.ProtocolCalls, greet, "", "", probePatience)
 	if err == nil {
 		err = conn.Close()
 	}
 	if w.ID == "" {
-		g.log.Info("a former member does not answer", "addr", host, "error", err)
-		return "", false
+		g.log.Info("a former member does not answer", "addr", m.Addr, "error", err)
+		return nil, false
 	}
 	own := g.greetPeer()
 	if w.ClusterID != own.ClusterID || w.Lineage == own.Lineage {
-		return "", true
+		return nil, true
 	}
-	return w.ID, true
+	return &oldNode{w.ID, m, w.Lives}, true
 }
 
 // newestGroup returns the node through which a node without data joins. It prefers a recovered

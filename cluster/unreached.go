@@ -14,16 +14,14 @@ import (
 // all the same, behind a broken link, with a majority. So the node asks these again, beside its
 // service and at each start, until each has answered once as one that does no harm, or for a week.
 //
-// One answer ends no node that serves: a node of the old group that comes back alone hears of the
-// restore and ends by itself. Who still answers after that has a majority behind it. It holds what
-// was acknowledged since the backup, so this node ends, and its next start refuses as the first one
-// would have.
+// A node that serves ends only if the one that answers has a majority behind it: that group holds
+// what was acknowledged since the backup. Then the next start refuses as the first one would have.
+// A node of the old group that comes back alone is warned of. None of them is told anything by which
+// it would end.
 
 const (
 	unreachedAskedEvery = 5 * time.Second
 	unreachedAskedFor   = 7 * 24 * time.Hour
-	// unreachedYields is how long a node of the old group may answer that will end of what it heard.
-	unreachedYields = 2 * yieldAfter
 )
 
 // restoredWithout returns whom this node asks since its folder was restored.
@@ -48,7 +46,6 @@ func (g *greeter) restoredWithout() (members []datadir.Member) {
 
 // askUnreached is a goroutine. It ends when nobody is left to ask.
 func (g *greeter) askUnreached() {
-	answered := map[string]time.Time{} // When a member first answered as the old group.
 	ticker := time.NewTicker(unreachedAskedEvery)
 	defer ticker.Stop()
 	for {
@@ -63,18 +60,10 @@ func (g *greeter) askUnreached() {
 		case <-ticker.C:
 		}
 		alive, unreached := g.askFormer(left)
-		for _, m := range unreached {
-			delete(answered, m.Addr)
-		}
-		var living []string
 		for _, one := range alive {
-			unreached = append(unreached, one.member)
-			if answered[one.member.Addr].IsZero() {
-				answered[one.member.Addr] = time.Now()
-			} else if time.Since(answered[one.member.Addr]) >= unreachedYields {
-				living = append(living, one.String())
-			}
+			g.lineage.tellStranger(fmt.Sprintf("node %q at %s is of the group that this folder's backup is of, and has not been restored", one.id, one.member.Addr))
 		}
+		living, unreached := onlyLiving(alive, unreached)
 		if len(living) > 0 {
 			g.life.endProcess(stillServes(living))
 			return
@@ -91,7 +80,12 @@ func (g *greeter) keepUnreached(members []datadir.Member) {
 	}
 }
 
-func stillServes(living []string) string {
-	return fmt.Sprintf("the group that this folder's backup is of still serves: %s. They could not be reached when this restored node started, and what they decided since is not in this folder. It does not start again while they answer. Stop them (and wipe them, to join anew), or give the restore up",
-		strings.Join(living, ", "))
+func stillServes(living []oldNode) string {
+	var names []string
+	for _, one := range living {
+		names = append(names, one.String())
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("the group that this folder's backup is of still serves: %s. They could not be reached when this restored node started, and what they decided since is not in this folder. It does not start again while they serve. Stop them (and wipe them, to join anew), or give the restore up",
+		strings.Join(names, ", "))
 }

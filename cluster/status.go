@@ -416,6 +416,11 @@ func (n *Node) checkNode() report.ReadyCheck {
 		c.OK, c.Text = false, waitingText
 	case n.Settings().Genesis == nil:
 		c.OK, c.Text = false, "no state yet"+n.greeter.describeTrouble()
+	default:
+		// All nodes of a group that has just started may be at this, so it takes none out of service.
+		if lacks := n.indexes.lacks(); lacks > 0 {
+			c.Text = fmt.Sprintf("ok, but %d records are being read back: calls that may repeat an older one are refused until then", lacks)
+		}
 	}
 	return c
 }

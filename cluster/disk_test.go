@@ -91,9 +91,19 @@ func TestASnapshotKeepsNoCaller(t *testing.T) {
 	log.stuck.Store(true)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
+	asked := make(chan error, 1)
+	go func() {
+		_, err := n.Snapshot(short)
+		asked <- err
+	}()
+	select {
+	case err := <-asked:
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	case <-time.After(10 * time.Second):
+		let()
+		require.Fail(t, "the caller waits for the disk")
+	}
 	_, err := n.Snapshot(short)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = n.Snapshot(short)
 	require.Error(t, err, "the first one is not done")
 	log.stuck.Store(false)
 	let()

@@ -314,7 +314,6 @@ func (n *Node) startGoroutines() {
 		return
 	}
 	if len(n.greeter.unreached) > 0 {
-		n.life.log.Warn("members of the group that this folder's backup is of could not be reached: they are asked again", "members", n.greeter.unreached)
 		n.life.running.Go(n.greeter.askUnreached)
 	}
 	for _, run := range []func(){n.peers.watchPeers, n.finder.findGroup, n.history.fillHistory} {

@@ -46,6 +46,7 @@ func (g *greeter) restoredWithout() (members []datadir.Member) {
 
 // askUnreached is a goroutine. It ends when nobody is left to ask.
 func (g *greeter) askUnreached() {
+	g.log.Warn("members of the group that this folder's backup is of could not be reached: they are asked again", "members", g.unreached)
 	ticker := time.NewTicker(unreachedAskedEvery)
 	defer ticker.Stop()
 	for {

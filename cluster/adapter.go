@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 
@@ -17,7 +18,9 @@ import (
 )
 
 // adapter connects the state machine to raft's FSM interface. Raft calls Apply, Snapshot,
-// Restore and StoreConfiguration on one goroutine, and Persist on another one.
+// Restore and StoreConfiguration on one goroutine, and Persist on another one. While a snapshot
+// that a leader sent is being restored, the goroutine of the installation has the state, and
+// raft's has not (installing).
 //
 // Apply takes an entry through four steps: machine, history, the state that edges read,
 // waiters. So whoever gets an answer finds its leaf and its profile.
@@ -35,10 +38,13 @@ type adapter struct {
 	compaction *compaction
 	storage    *storage
 	reached    *datadir.Reached
+	log        raft.LogStore
+	snaps      *datadir.Snapshots
+	installing *installing
 
 	effects fsm.Effects
 	leaves  []audit.Leaf
-	halted  bool // The node must stop: nothing is applied or answered any more.
+	halted  atomic.Bool // The node must stop: nothing is applied or answered any more.
 
 	// mu guards machine for Apply, Freeze and the lookups, so that a reader gets the state
 	// between two entries. Nothing else is done under it.
@@ -49,9 +55,20 @@ type adapter struct {
 // errHalted answers everything that waits for the log on a node that no longer applies it.
 var errHalted = fmt.Errorf("cluster: this node has stopped applying the log: %w", wire.ErrShuttingDown)
 
-// Apply implements raft.FSM. It returns the entry's results, one for each record.
+// Apply implements raft.FSM. It returns the entry's results, one for each record; errRestoring
+// if the entry is applied later, when the state is there.
 func (a *adapter) Apply(log *raft.Log) any {
-	if a.halted {
+	if a.installing.postpone(log.Index) {
+		if err := a.reached.NoteApplied(log.Index); err != nil { // It is committed and this disk counts for it, so no cut may take it away.
+			return a.haltReplica(fmt.Sprintf("disk failed: log entry %d: %v", log.Index, err))
+		}
+		return errRestoring
+	}
+	return a.applyEntry(log)
+}
+
+func (a *adapter) applyEntry(log *raft.Log) any {
+	if a.halted.Load() {
 		return errHalted
 	}
 	out := &a.effects
@@ -69,7 +86,7 @@ func (a *adapter) Apply(log *raft.Log) any {
 		return a.haltReplica(fmt.Sprintf("disk failed: log entry %d: %v", log.Index, err))
 	}
 	if a.life.dead.Load() != nil { // The node ended while this entry waited for the disk: nobody hears of it.
-		a.halted = true
+		a.halted.Store(true)
 		return errHalted
 	}
 	results := slices.Clone(out.Results)
@@ -104,7 +121,7 @@ func (a *adapter) appendLeaves(out *fsm.Effects) error {
 
 // haltReplica stops this node, whose state may have diverged or whose history cannot be written.
 func (a *adapter) haltReplica(reason string) error {
-	a.halted = true
+	a.halted.Store(true)
 	a.life.endProcess(reason)
 	return errHalted
 }
@@ -139,24 +156,41 @@ func (a *adapter) OperatorsLike(fold string) []engine.OperatorSlot {
 // StoreConfiguration implements raft.ConfigurationStore. It only advances the applied index,
 // because a read index may be that of a membership change.
 func (a *adapter) StoreConfiguration(index uint64, _ raft.Configuration) {
-	if !a.halted {
+	if !a.installing.postpone(index) {
+		a.noteConfiguration(index)
+	}
+}
+
+func (a *adapter) noteConfiguration(index uint64) {
+	if !a.halted.Load() {
 		a.state.progress.advanceTo(index)
 	}
 }
 
-// Snapshot implements raft.FSM in O(1): Persist does the writing.
+// Snapshot implements raft.FSM in O(1): Persist does the writing. It refuses while a snapshot is
+// being restored: raft would take the state for one that has all entries it has given to Apply.
 func (a *adapter) Snapshot() (raft.FSMSnapshot, error) {
-	if a.halted {
+	if a.halted.Load() {
 		return nil, errHalted
 	}
-	return &snapshot{life: a.life, audit: a.audit, view: a.Freeze()}, nil
+	count, underWay := a.installing.begun()
+	if underWay {
+		return nil, errRestoring
+	}
+	superseded := func() bool { now, _ := a.installing.begun(); return now != count }
+	return &snapshot{life: a.life, audit: a.audit, view: a.Freeze(), superseded: superseded}, nil
 }
 
 type snapshot struct {
-	life  *life
-	audit *audit.Store
-	view  *fsm.View
+	life       *life
+	audit      *audit.Store
+	view       *fsm.View
+	superseded func() bool // A newer snapshot has been installed meanwhile.
 }
+
+// errSuperseded ends the writing of a snapshot that an installed one has overtaken. Raft would
+// otherwise go back to it.
+var errSuperseded = errors.New("a newer one was installed meanwhile")
 
 // Persist implements raft.FSMSnapshot. History is made durable first: once the
 // snapshot stands, raft may forget the entries that could write it again.
@@ -165,18 +199,43 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 		s.life.endProcess(fmt.Sprintf("history cannot be made durable: %v", err))
 		return errors.Join(err, sink.Cancel())
 	}
-	if err := datadir.WriteGently(sink, s.view, s.life.hasEnded); err != nil {
+	err := datadir.WriteGently(sink, s, s.life.hasEnded)
+	if err == nil && s.superseded() {
+		err = errSuperseded
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("snapshot: %w", err), sink.Cancel())
 	}
 	return sink.Close()
 }
 
+// WriteTo implements io.WriterTo for WriteGently.
+func (s *snapshot) WriteTo(to io.Writer) (int64, error) {
+	return s.view.WriteTo(writerFunc(func(data []byte) (int, error) {
+		if s.superseded() {
+			return 0, errSuperseded
+		}
+		return to.Write(data)
+	}))
+}
+
+type writerFunc func(data []byte) (int, error)
+
+func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
+
 // Release implements raft.FSMSnapshot.
 func (s *snapshot) Release() {}
 
-// Restore implements raft.FSM. The new state is built and checked whole before it
-// replaces the old one.
+// Restore implements raft.FSM. At the start of a node it restores the snapshot; later, when a
+// leader sent one, it only begins to (installing). The new state is built and checked whole
+// before it replaces the old one.
 func (a *adapter) Restore(source io.ReadCloser) error {
+	if a.halted.Load() {
+		return errHalted
+	}
+	if a.replica.started.Load() {
+		return a.beginInstall()
+	}
 	machine, err := fsm.Restore(source)
 	if err != nil {
 		err = fmt.Errorf("restore of a snapshot: %w", err)
@@ -185,9 +244,11 @@ func (a *adapter) Restore(source io.ReadCloser) error {
 		}
 		return err
 	}
-	if a.halted {
-		return errHalted
-	}
+	return a.adoptMachine(machine)
+}
+
+// adoptMachine puts a restored state in the place of this node's.
+func (a *adapter) adoptMachine(machine *fsm.Machine) error {
 	view := machine.Freeze()
 	if err := a.history.adoptView(view); err != nil {
 		_ = a.haltReplica(err.Error())

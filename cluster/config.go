@@ -13,6 +13,7 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 )
@@ -91,6 +92,9 @@ type Config struct {
 	SegmentLevel uint
 	// OpenLog opens the raft log in a folder. It is the seam for disks that fail.
 	OpenLog func(dir string) (datadir.LogStore, error)
+
+	// restore makes the state of a snapshot that a leader sent; nil: fsm.Restore. Only tests set it.
+	restore func(io.Reader) (*fsm.Machine, error)
 }
 
 // ExitEnded is the exit code of a process whose node ended by itself. A supervisor starts it
@@ -147,6 +151,9 @@ func (c *Config) fillDefaults() {
 	}
 	if c.Sever == nil {
 		c.Sever = func() {}
+	}
+	if c.restore == nil {
+		c.restore = func(from io.Reader) (*fsm.Machine, error) { return fsm.Restore(from) }
 	}
 	if c.Disk == nil {
 		c.Disk = datadir.SystemDisk{}

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,4 +73,41 @@ func TestUnknownDiskIsMeasuredAsUnknown(t *testing.T) {
 	require.Equal(t, 0.08, g.diskFree.Get())
 	require.Equal(t, float64(90<<30), g.diskBytes.Get())
 	require.Zero(t, g.diskLevel.Get(), "90 GiB are room")
+}
+
+// TestASnapshotKeepsNoCaller: who asked for a snapshot waits no longer than its context while the
+// disk hangs.
+func TestASnapshotKeepsNoCaller(t *testing.T) {
+	log := &stuckLog{reading: make(chan struct{}, 1), release: make(chan struct{})}
+	n := openAlone(t, t.TempDir(), func(c *Config) {
+		c.OpenLog = func(dir string) (store datadir.LogStore, err error) {
+			log.LogStore, err = datadir.OpenLog(dir)
+			return log, err
+		}
+	})
+	let := sync.OnceFunc(func() { close(log.release) })
+	defer let()
+	propose(t, n, wire.KindRegister, register("a"))
+	log.stuck.Store(true)
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	asked := make(chan error, 1)
+	go func() {
+		_, err := n.Snapshot(short)
+		asked <- err
+	}()
+	select {
+	case err := <-asked:
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	case <-time.After(10 * time.Second):
+		let()
+		require.Fail(t, "the caller waits for the disk")
+	}
+	_, err := n.Snapshot(short)
+	require.Error(t, err, "the first one is not done")
+	log.stuck.Store(false)
+	let()
+	propose(t, n, wire.KindRegister, register("b"))
+	_, err = n.Snapshot(t.Context())
+	require.NoError(t, err)
 }

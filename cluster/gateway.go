@@ -24,6 +24,8 @@ type gateway struct {
 	transport    port.Transport
 	door         port.Door // The door of the port, from its start on.
 
+	behind port.Behind // Whether this node's log begins right behind an entry, which is in its snapshot.
+
 	// committed tells raft a leader's commit index.
 	committed func(leader string, term, index uint64)
 }
@@ -63,6 +65,7 @@ func (w *gateway) openPort(service *port.Service) (err error) {
 			}
 			return server.Address, nil
 		})
+	transport.AcceptBehind(w.behind)
 	transport.TellCommits(func() uint64 { return w.replica.raft.CommitIndex() })
 	w.transport, w.committed = transport, transport.Committed
 	w.door = port.Door{Arrival: w.greeter.noteArrival, Raft: transport.Receive, Calls: service.Serve}

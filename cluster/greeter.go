@@ -36,15 +36,18 @@ type greeter struct {
 	foreignTold        time.Time // When a node with a foreign key was last logged.
 
 	vouchers vouchers
-	join     []string        // Where this node looks for its group.
-	askAbout func(port.Peer) // Asks members whether a node is one of them. Set before the port opens.
+	join     []string // Where this node looks for its group.
+	wallTime func() time.Time
+	// unreached is whom the start after a restore could not reach. Set before anything is served.
+	unreached []datadir.Member
+	askAbout  func(port.Peer) // Asks members whether a node is one of them. Set before the port opens.
 }
 
 func newGreeter(config *Config, l *life, folder *datadir.Folder, s *state, r *replica, k *lineage) *greeter {
 	return &greeter{
 		id: config.ID, version: config.Version, process: randomSeq(), log: l.log, life: l, folder: folder, state: s, replica: r, lineage: k,
 		secret:  &secretProver{config.Secret, config.SecretsAlso, config.ID, folder.Identity().Incarnation},
-		reached: map[string]reached{}, join: config.Join,
+		reached: map[string]reached{}, join: config.Join, wallTime: config.wallTime,
 	}
 }
 
@@ -130,7 +133,7 @@ func (g *greeter) greetNode(h port.Hello, protocol byte, heard map[string]reache
 	w := port.Welcome{
 		ID: own.ID, Incarnation: own.Incarnation, ClusterID: own.ClusterID, Release: own.Release, LastIndex: own.LastIndex,
 		Recovery: own.Recovery, Lineage: own.Lineage, Recorded: own.Recorded,
-		Process: g.process,
+		Process: g.process, Lives: g.lineage.lives(),
 	}
 	switch {
 	case h.ID == own.ID && h.Incarnation != own.Incarnation:
@@ -176,15 +179,9 @@ func (g *greeter) checkWelcome(w *port.Welcome, refused bool) error {
 	return nil
 }
 
-// formerMembers returns whom this node asks before the first start after a recovery or a restore.
-// The members that a recovery keeps have this lineage, so they are not among them.
+// formerMembers returns whom this node asks before its first start after a recovery. The members
+// that a recovery keeps have this lineage, so they are not among them.
 func (g *greeter) formerMembers() (former []datadir.Member) {
-	if restored := g.folder.Identity().Restored; restored != nil {
-		former = append(former, restored.Former...)
-		for _, host := range g.join {
-			former = append(former, datadir.Member{Addr: host})
-		}
-	}
 	if k := g.lineage; k.waiting.Load() {
 		for _, m := range k.record.Former {
 			if m.ID != g.id && m.ID != k.record.Node && !slices.Contains(k.record.Kept, m.ID) {
@@ -197,9 +194,11 @@ func (g *greeter) formerMembers() (former []datadir.Member) {
 
 // probeFormer keeps a recovered or restored node from its first start while a member of the old
 // group answers, as then the majority may not be lost at all. Nothing has been applied or
-// promised yet, so the recovery can still be given up.
+// promised yet, so the recovery can still be given up. Later starts ask whom the first start after
+// a restore did not reach.
 func (g *greeter) probeFormer() error {
-	former := g.formerMembers()
+	restored := g.restoredWithout()
+	former := slices.Concat(restored, g.formerMembers())
 	if len(former) == 0 {
 		return nil
 	}
@@ -207,41 +206,89 @@ func (g *greeter) probeFormer() error {
 		g.log.Warn("this node has no port between nodes: nobody can be asked whether the old group is still alive")
 		return nil
 	}
+	alive, unreached := g.askFormer(former)
+	if g.folder.Identity().Unreached != nil {
+		alive, unreached = onlyLiving(alive, unreached)
+	}
+	if len(alive) == 0 {
+		g.unreached = slices.DeleteFunc(unreached, func(m datadir.Member) bool { return !slices.Contains(restored, m) })
+		return nil
+	}
+	var names []string
+	for _, one := range alive {
+		names = append(names, one.String())
+	}
+	slices.Sort(names)
+	return fmt.Errorf("cluster: this folder was recovered or restored without them, and yet they answer as the old group: %s. What they decided since is not in this folder. Stop them (and wipe them, to join anew), or give the recovery or restore up",
+		strings.Join(slices.Compact(names), ", "))
+}
+
+// oldNode is a node that answers as the old group.
+type oldNode struct {
+	id     string
+	member datadir.Member
+	lives  bool // A majority stands behind it.
+}
+
+// String names the node and its address.
+func (o oldNode) String() string { return o.id + " at " + o.member.Addr }
+
+// onlyLiving leaves those behind whom a majority stands. The others are asked again.
+func onlyLiving(alive []oldNode, unreached []datadir.Member) (living []oldNode, left []datadir.Member) {
+	for _, one := range alive {
+		if one.lives {
+			living = append(living, one)
+		} else {
+			unreached = append(unreached, one.member)
+		}
+	}
+	return living, unreached
+}
+
+// askFormer asks former members at once. It returns who answers as the old group, and whom it could
+// not reach.
+func (g *greeter) askFormer(former []datadir.Member) (alive []oldNode, unreached []datadir.Member) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	var alive []string
 	for _, m := range former {
 		all.Go(func() {
-			if id := g.stillOld(m.Addr); id != "" {
-				mu.Lock()
-				alive = append(alive, id+" at "+m.Addr)
-				mu.Unlock()
+			old, reached := g.stillOld(m)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case old != nil:
+				alive = append(alive, *old)
+			case !reached:
+				unreached = append(unreached, m)
 			}
 		})
 	}
 	all.Wait()
-	if len(alive) == 0 {
-		return nil
-	}
-	slices.Sort(alive)
-	return fmt.Errorf("cluster: this folder was recovered or restored without them, and yet they answer as the old group: %s. What they decided since is not in this folder. Stop them (and wipe them, to join anew), or give the recovery or restore up",
-		strings.Join(slices.Compact(alive), ", "))
+	return alive, unreached
 }
 
-// stillOld returns the name of the node of the old group that answers at an address, or "".
-func (g *greeter) stillOld(host string) string {
-	conn, w, err := g.mux.Dial(host, port.ProtocolCalls, g.greetPeer, "", "", probePatience)
+// stillOld returns the node of the old group that answers at a member's address, or nil, and
+// whether anybody answers there. Who answers is told nothing of this folder's lineage being on
+// record, and so does not end.
+func (g *greeter) stillOld(m datadir.Member) (old *oldNode, reached bool) {
+	greet := func() port.Hello {
+		own := g.greetPeer()
+		own.Recorded = false
+		return own
+	}
+	conn, w, err := g.mux.Dial(m.Addr, port.ProtocolCalls, greet, "", "", probePatience)
 	if err == nil {
 		err = conn.Close()
 	}
-	if err != nil && w.ID == "" {
-		g.log.Info("a former member does not answer", "addr", host, "error", err)
+	if w.ID == "" {
+		g.log.Info("a former member does not answer", "addr", m.Addr, "error", err)
+		return nil, false
 	}
 	own := g.greetPeer()
 	if w.ClusterID != own.ClusterID || w.Lineage == own.Lineage {
-		return ""
+		return nil, true
 	}
-	return w.ID
+	return &oldNode{w.ID, m, w.Lives}, true
 }
 
 // newestGroup returns the node through which a node without data joins. It prefers a recovered

@@ -56,6 +56,7 @@ type rawNode struct {
 	config    *raft.Config
 	inFlight  int
 	log       raft.LogStore // Wraps stable, or is what the test puts in front of it.
+	behind    port.Behind   // nil: guard G6 is off.
 	stable    *raft.InmemStore
 	snapshots raft.SnapshotStore
 	machine   *rawMachine
@@ -102,7 +103,7 @@ func (g *rawGroup) start(id string, first raft.Configuration) {
 	}
 	n.machine = &rawMachine{}
 	stream := &rawStream{group: g, id: id, closed: make(chan struct{})}
-	n.transport = &rawTransport{group: g, id: id, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	n.transport = &rawTransport{group: g, id: id, behind: n.behind, closed: stream.closed, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: stream, MaxPool: 3, MaxRPCsInFlight: n.inFlight, Timeout: rawTimeout, Logger: n.config.Logger,
 	})}
 	trans := n.wrap(n.transport)
@@ -343,8 +344,36 @@ func (s *rawStream) Dial(to raft.ServerAddress, timeout time.Duration) (net.Conn
 // rawTransport is the library's transport, controlled by the script.
 type rawTransport struct {
 	*raft.NetworkTransport
-	group *rawGroup
-	id    string
+	group  *rawGroup
+	id     string
+	behind port.Behind
+	closed chan struct{}
+}
+
+// Consumer implements raft.Transport.
+func (t *rawTransport) Consumer() <-chan raft.RPC {
+	if t.behind == nil {
+		return t.NetworkTransport.Consumer()
+	}
+	out := make(chan raft.RPC)
+	go func() {
+		for {
+			select {
+			case rpc := <-t.NetworkTransport.Consumer():
+				if request, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+					t.behind.AcceptAppend(request)
+				}
+				select {
+				case out <- rpc:
+				case <-t.closed:
+					return
+				}
+			case <-t.closed:
+				return
+			}
+		}
+	}()
+	return out
 }
 
 var errRawLost = errors.New("lost on the way")

@@ -62,6 +62,15 @@ func (x *indexes) closeIndexes() error {
 	return errors.Join(errs...)
 }
 
+// lacks returns how many leaves of history an index still reads back. Calls that need it are refused
+// until then.
+func (x *indexes) lacks() (most uint64) {
+	for _, index := range []*keyindex.Index{x.keys, x.references, x.endings} {
+		most = max(most, index.Lacks())
+	}
+	return most
+}
+
 // KeyedLeaves implements edge.Records.
 func (x *indexes) KeyedLeaves(key [16]byte) ([]audit.PlacedLeaf, uint64, error) {
 	return x.keys.Leaves(engine.KeyedFilter(key), foundMost)

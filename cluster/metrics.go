@@ -41,6 +41,7 @@ var (
 	snapshotsTaken    = metrics.NewCounter("railguard_cluster_snapshots_total")
 	snapshotSeconds   = timing.New("railguard_cluster_snapshot_seconds", "", timing.Disk)
 	snapshotErrors    = metrics.NewCounter("railguard_cluster_snapshot_errors_total")
+	restoreSeconds    = timing.New("railguard_cluster_restore_seconds", "", timing.Disk)
 	snapshotsRestored = metrics.NewCounter("railguard_cluster_snapshots_restored_total")
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
 )
@@ -61,7 +62,7 @@ type gauges struct {
 	historyMissing, oldestLogAge           *metrics.Gauge
 	logTimeBehind, leapWaiting             *metrics.Gauge
 	otherLineage, judgesOtherwise          *metrics.Gauge
-	silent, stalled                        *metrics.Gauge
+	silent, restoring, stalled             *metrics.Gauge
 	diskBytes, diskLevel                   *metrics.Gauge
 	snapshotTime                           *metrics.Gauge // Unix seconds; 0: none was taken since the start.
 }
@@ -76,7 +77,7 @@ func newGauges(id string) *gauges {
 		logBytes: gauge("log_bytes_since_snapshot"), waiting: gauge("proposals_waiting"),
 		diskFree: gauge("disk_free_ratio"), diskBytes: gauge("disk_free_bytes"), diskLevel: gauge("disk_level"),
 		clockOffset: gauge("clock_offset_seconds"), logTimeBehind: gauge("log_time_behind_seconds"), leapWaiting: gauge("time_unconfirmed"), otherLineage: gauge("other_lineage"), judgesOtherwise: gauge("judges_otherwise"),
-		silent: gauge("silent"), stalled: gauge("disk_stalled"),
+		silent: gauge("silent"), restoring: gauge("restoring"), stalled: gauge("disk_stalled"),
 		voters: gauge("voters"), healthy: gauge("voters_answering"),
 		historyMissing: gauge("history_incomplete"), oldestLogAge: gauge("oldest_log_age_seconds"),
 		snapshotTime: gauge("snapshot_taken_timestamp_seconds"),
@@ -105,6 +106,7 @@ func (n *Node) setMetrics(now time.Time) {
 	g.otherLineage.Set(truthGauge(n.lineage.strangerLately() != ""))
 	g.leapWaiting.Set(truthGauge(n.clocks.waiting.Load() != nil))
 	g.silent.Set(truthGauge(n.contact.state() != report.Current))
+	g.restoring.Set(truthGauge(n.adapter.installing.underWay()))
 	g.voters.Set(float64(voters))
 	g.healthy.Set(float64(answering))
 	g.historyMissing.Set(truthGauge(n.history.busy.Load()))

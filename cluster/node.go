@@ -84,7 +84,7 @@ func Open(config Config) (*Node, error) {
 	n.life.sever, n.life.lastly = config.Sever, n.cutOff
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.gauges = newGauges(config.ID)
-	n.adapter = &adapter{machine: fsm.New()}
+	n.adapter = &adapter{machine: fsm.New(), installing: newInstalling(config.restore)}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	n.state.statuses = newStatusKeeper(n.life)
 	n.state.asks = n.adapter
@@ -140,6 +140,7 @@ func (n *Node) assembleParts() {
 	n.disk = &disk{life: n.life, dir: n.config.DataDir, free: n.config.FreeSpace}
 	n.greeter = newGreeter(&n.config, n.life, n.folder, n.state, n.replica, n.lineage)
 	n.gateway = &gateway{config: &n.config, life: n.life, folder: n.folder, replica: n.replica, greeter: n.greeter}
+	n.gateway.behind = func(index, term uint64) bool { return beginsBehind(n.guarded, n.snaps, index, term) }
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.storage.peers = n.peers
 	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers, leapMax: n.config.LeapMax}
@@ -160,7 +161,7 @@ func (n *Node) assembleParts() {
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.scrubber = newScrubber(n.life, n.audit, n.config.ScrubEvery)
 	n.compaction = &compaction{
-		policy: n.config.Snapshot, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, snaps: n.snaps, gate: newGate(),
+		policy: n.config.Snapshot, installing: n.adapter.installing, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, snaps: n.snaps, gate: newGate(),
 	}
 	n.retention = &retention{
 		life: n.life, dataDir: n.config.DataDir, audit: n.audit, snaps: n.snaps, state: n.state, lineage: n.lineage,
@@ -200,6 +201,7 @@ func (n *Node) assembleWay() {
 	a.life, a.folder, a.audit, a.state, a.replica, a.waiters = n.life, n.folder, n.audit, n.state, n.replica, n.waiters
 	a.lists, a.history, a.digester, a.compaction = n.lists, n.history, n.digester, n.compaction
 	a.storage, a.reached, a.indexes = n.storage, n.reached, &n.indexes
+	a.log, a.snaps = n.guarded, n.snaps
 }
 
 func (n *Node) closeStores() error {
@@ -240,7 +242,7 @@ func (n *Node) startRaft() error {
 	if err := n.greeter.probeFormer(); err != nil {
 		return err
 	}
-	transport := port.MainLoopHeartbeats{Transport: port.Silenced{Transport: n.gateway.transport, Silent: n.storage.Standing}}
+	transport := port.MainLoopHeartbeats{Transport: port.Silenced{Transport: n.gateway.transport, Silent: n.mayNotLead}}
 	config := n.raftConfig()
 	if !known && n.config.BootstrapExpect == 1 && len(n.config.Join) == 0 {
 		alone := raft.Configuration{Servers: []raft.Server{{Suffrage: raft.Voter, ID: config.LocalID, Address: transport.LocalAddr()}}}
@@ -259,8 +261,11 @@ func (n *Node) startRaft() error {
 		return fmt.Errorf("cluster: raft: %w", err)
 	}
 	n.replica.beginWith(replica)
-	return n.folder.NoteStarted()
+	return n.folder.NoteStarted(n.greeter.unreached, n.config.wallTime())
 }
+
+// mayNotLead reports whether this node must not lead: its disk hangs, or it has no state yet.
+func (n *Node) mayNotLead() bool { return n.storage.Standing() || n.adapter.installing.underWay() }
 
 // noSnapshotLoads is the text of raft's error when there are snapshots and none can be loaded.
 const noSnapshotLoads = "failed to load any existing snapshots"
@@ -308,6 +313,9 @@ func (n *Node) startGoroutines() {
 	if n.peers.hasNoPort() {
 		return
 	}
+	if len(n.greeter.unreached) > 0 {
+		n.life.running.Go(n.greeter.askUnreached)
+	}
 	for _, run := range []func(){n.peers.watchPeers, n.finder.findGroup, n.history.fillHistory} {
 		n.life.running.Go(run)
 	}
@@ -329,6 +337,7 @@ func (n *Node) Close() error {
 		if shutErr := n.replica.raft.Shutdown().Error(); shutErr != nil {
 			err = fmt.Errorf("cluster: raft: %w", shutErr)
 		}
+		waitAtMost(closePatience, n.adapter.endInstall)
 		n.waiters.endAll()
 		n.progress.haltWith(wire.ErrShuttingDown)
 		err = errors.Join(err, n.closeStores())

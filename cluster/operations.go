@@ -18,20 +18,37 @@ import (
 // membershipPatience bounds one step of a membership change.
 const membershipPatience = 5 * time.Second
 
-// Snapshot takes a raft snapshot now and cuts the log behind it.
+// Snapshot takes a raft snapshot now and cuts the log behind it. A caller who waits no longer does
+// not end it: the disk may hang.
 func (n *Node) Snapshot(ctx context.Context) (report.SnapshotInfo, error) {
+	if n.adapter.installing.underWay() {
+		return report.SnapshotInfo{}, errRestoring
+	}
 	if err := n.compaction.gate.enterGate(ctx); err != nil {
 		return report.SnapshotInfo{}, err
 	}
-	defer n.compaction.gate.leaveGate()
-	meta, err := n.compaction.takeSnapshot()
-	if err != nil {
-		return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", err)
+	type taken struct {
+		meta *raft.SnapshotMeta
+		err  error
 	}
-	return report.SnapshotInfo{
-		ID: meta.ID, Index: meta.Index, Term: meta.Term, Size: meta.Size,
-		Time: time.Now().UTC().Format(datadir.TimeFormat),
-	}, nil
+	done := make(chan taken, 1)
+	n.life.running.Go(func() {
+		defer n.compaction.gate.leaveGate()
+		meta, err := n.compaction.takeSnapshot()
+		done <- taken{meta, err}
+	})
+	select {
+	case t := <-done:
+		if t.err != nil {
+			return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: %w", t.err)
+		}
+		return report.SnapshotInfo{
+			ID: t.meta.ID, Index: t.meta.Index, Term: t.meta.Term, Size: t.meta.Size,
+			Time: time.Now().UTC().Format(datadir.TimeFormat),
+		}, nil
+	case <-ctx.Done():
+		return report.SnapshotInfo{}, fmt.Errorf("cluster: snapshot: it goes on without its caller: %w", ctx.Err())
+	}
 }
 
 // Members returns the members of the group, as this node knows them.

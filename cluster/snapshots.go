@@ -27,7 +27,10 @@ type compaction struct {
 	replica *replica
 	peers   *peers
 	disk    *disk
-	taken   *metrics.Gauge // Unix seconds.
+
+	installing *installing // While a snapshot is being installed, none is taken.
+
+	taken *metrics.Gauge // Unix seconds.
 
 	bytes atomic.Int64 // Bytes applied since the last snapshot.
 	size  atomic.Int64 // Size of the last snapshot.
@@ -53,6 +56,9 @@ func (c *compaction) noteApplied(index uint64, at engine.Time, size int) {
 
 // takeWhenDue is a duty. It takes a snapshot on a goroutine of its own.
 func (c *compaction) takeWhenDue(now time.Time) {
+	if c.installing.underWay() {
+		return
+	}
 	overdue := c.bytes.Load() >= overdueTimes*c.bytesDue()
 	if c.bytes.Load() < c.bytesDue() || !overdue && !c.mayBegin() || !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
 		return
@@ -99,7 +105,7 @@ func (c *compaction) membersBefore() (before int64) {
 // takeByAge takes a snapshot, which cuts the log, several times within the age that the log may
 // reach. The nodes take turns.
 func (c *compaction) takeByAge() error {
-	if !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
+	if c.installing.underWay() || !c.disk.hasRoomFor(c.size.Load()) || !c.gate.tryEnter() {
 		return nil
 	}
 	defer c.gate.leaveGate()

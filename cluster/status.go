@@ -210,7 +210,7 @@ func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 		Suffrage: suffrageNonvoter, Role: n.Role(),
 		// Without its whole history a node is no full copy, so the group could not afford to
 		// lose others.
-		Healthy:      n.life.dead.Load() == nil && !n.disk.isLow() && !n.history.busy.Load() && n.checkList().OK,
+		Healthy:      n.life.dead.Load() == nil && !n.disk.isLow() && !n.history.busy.Load() && n.checkList().OK && !n.adapter.installing.underWay(),
 		AppliedIndex: applied, Lag: commit - min(applied, commit),
 		Version: n.config.Version, UpSince: n.since.UTC().Format(datadir.TimeFormat),
 		ClockSkewMs: int64(n.clocks.clockOffset() / engine.Millisecond),
@@ -222,6 +222,9 @@ func (n *Node) describeSelf(commit uint64) report.NodeStatus {
 // listWarnings returns what an operator should look at although the node goes on.
 func (n *Node) listWarnings() []string {
 	warnings := []string{}
+	if restoring := n.adapter.installing.describe(); restoring != "" {
+		warnings = append(warnings, "this node is "+restoring+": it has an older state until then, and asks for no votes")
+	}
 	if reason := n.life.dead.Load(); reason != nil {
 		warnings = append(warnings, "this node has stopped: "+*reason)
 	}
@@ -407,10 +410,17 @@ func (n *Node) checkNode() report.ReadyCheck {
 		c.OK, c.Text = false, "draining"
 	case n.storage.Standing():
 		c.OK, c.Text = false, n.storage.describeStall()
+	case n.adapter.installing.underWay():
+		c.OK, c.Text = false, n.adapter.installing.describe()
 	case n.waitsToBeTold():
 		c.OK, c.Text = false, waitingText
 	case n.Settings().Genesis == nil:
 		c.OK, c.Text = false, "no state yet"+n.greeter.describeTrouble()
+	default:
+		// All nodes of a group that has just started may be at this, so it takes none out of service.
+		if lacks := n.indexes.lacks(); lacks > 0 {
+			c.Text = fmt.Sprintf("ok, but %d records are being read back: calls that may repeat an older one are refused until then", lacks)
+		}
 	}
 	return c
 }

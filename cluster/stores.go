@@ -114,3 +114,13 @@ func newestSnapshot(store raft.SnapshotStore) uint64 {
 	}
 	return metas[0].Index
 }
+
+// beginsBehind reports whether a log begins right behind an entry that is the last one in the
+// newest snapshot (guard G6).
+func beginsBehind(log raft.LogStore, snapshots raft.SnapshotStore, index, term uint64) bool {
+	if first, err := log.FirstIndex(); err != nil || first != index+1 {
+		return false
+	}
+	metas, err := snapshots.List()
+	return err == nil && len(metas) > 0 && metas[0].Index == index && metas[0].Term == term
+}

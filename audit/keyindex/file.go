@@ -147,6 +147,9 @@ func (f *file) readHeader() error {
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8+8*i:]) }
 	f.first, f.next, f.timeFirst, f.timeLast, f.rows = word(0), word(1), int64(word(2)), int64(word(3)), word(4)
 	copy(f.last[:], head[8+8*6:])
+	if f.rows > uint64(size)/rowSize { // What follows from it would not fit into a number.
+		return fmt.Errorf("%w: rows of %s", errFile, f.name)
+	}
 	f.blocks = blocksFor(f.rows)
 	if f.first >= f.next || word(5) != uint64(f.blocks) || size != f.rowsAt()+int64(f.pages())*4+int64(f.rows)*rowSize {
 		return fmt.Errorf("%w: sizes of %s", errFile, f.name)

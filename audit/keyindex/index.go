@@ -277,6 +277,14 @@ func (x *Index) lowest() uint64 {
 
 func (x *Index) isWhole() bool { return x.lowest() <= x.floor }
 
+// Lacks returns how many leaves are still to be read back from history. Until there are none, every
+// search is ErrIncomplete.
+func (x *Index) Lacks() uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.lowest() - min(x.floor, x.lowest())
+}
+
 // raiseFloor asks history which leaves are too old.
 func (x *Index) raiseFloor() {
 	x.mu.RLock()

@@ -133,7 +133,9 @@ func TestIndexNeverSaysNoUnread(t *testing.T) {
 	w.open()
 	_, err := w.index.Find(spread(1), 10)
 	require.ErrorIs(t, err, keyindex.ErrIncomplete)
+	require.NotZero(t, w.index.Lacks())
 	w.index.Settle()
+	require.Zero(t, w.index.Lacks())
 	w.check()
 }
 

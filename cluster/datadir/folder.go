@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,13 +58,27 @@ type Identity struct {
 	Lineage    string `json:"lineage,omitempty"`    // Identifies the last recovery of the cluster.
 	Superseded string `json:"superseded,omitempty"` // Why no node may start here any more.
 
-	Restored *Restored `json:"restored,omitempty"` // A backup was restored here, and no node has started on it yet.
+	Restored  *Restored  `json:"restored,omitempty"`  // A backup was restored here, and no node has started on it yet.
+	Unreached *Unreached `json:"unreached,omitempty"` // The start after that could not reach these.
 }
 
 // Restored is what a folder knows of the group whose backup was restored into it. Before the first
 // start the node asks these members, and starts only if none of them answers.
 type Restored struct {
 	Former []Member `json:"former"` // Also the addresses that the operator gave, without a name.
+}
+
+// Unreached is whom the first start after a restore could not reach, and nobody has since. The node
+// asks them again.
+type Unreached struct {
+	Members []Member `json:"members"`
+	Since   string   `json:"since"` // When that start was.
+}
+
+// IsOlder reports whether that start was longer ago than age, or cannot be told.
+func (u *Unreached) IsOlder(age time.Duration, now time.Time) bool {
+	since, err := time.Parse(TimeFormat, u.Since)
+	return err != nil || now.Sub(since) > age
 }
 
 // Folder is the opened data folder.
@@ -341,13 +356,31 @@ func Inherit(dir string, who Identity, recovery uint64, lineage string) (Identit
 	return f.identity, err
 }
 
-// NoteStarted records that a node has started on a restored folder.
-func (f *Folder) NoteStarted() error {
+// NoteStarted records that a node has started on a restored folder, and whom it could not reach.
+func (f *Folder) NoteStarted(unreached []Member, now time.Time) error {
 	return f.changeNode(func(who *Identity) (bool, error) {
 		restored := who.Restored != nil
 		who.Restored = nil
-		return restored, nil
+		return who.keepUnreached(unreached, now) || restored, nil
 	})
+}
+
+// NoteUnreached records whom nobody has reached since the start after a restore.
+func (f *Folder) NoteUnreached(members []Member, now time.Time) error {
+	return f.changeNode(func(who *Identity) (bool, error) { return who.keepUnreached(members, now), nil })
+}
+
+// keepUnreached reports whether it changes anything.
+func (i *Identity) keepUnreached(members []Member, now time.Time) (changed bool) {
+	switch {
+	case len(members) == 0:
+		changed, i.Unreached = i.Unreached != nil, nil
+	case i.Unreached == nil:
+		changed, i.Unreached = true, &Unreached{Members: members, Since: now.UTC().Format(TimeFormat)}
+	case !slices.Equal(members, i.Unreached.Members):
+		changed, i.Unreached = true, &Unreached{Members: members, Since: i.Unreached.Since}
+	}
+	return changed
 }
 
 // Supersede records why no node may start on the folder any more.

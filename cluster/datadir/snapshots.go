@@ -74,6 +74,9 @@ func (s *Snapshots) Forget(index uint64) error {
 	return nil
 }
 
+// StateOf returns the path of a snapshot's state.
+func (s *Snapshots) StateOf(id string) string { return filepath.Join(s.Dir, id, SnapshotStateFile) }
+
 // Create implements raft.SnapshotStore.
 func (s *Snapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {

@@ -66,6 +66,7 @@ type Welcome struct {
 	// Reached: the dialler is refused because its log ends before this index, which it had
 	// applied.
 	Reached uint64 `cbor:"12,keyasint,omitempty"`
+	Lives   bool   `cbor:"13,keyasint,omitempty"` // A majority stands behind the node that answers.
 }
 
 // AsHello returns the sender's part of a welcome.

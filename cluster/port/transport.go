@@ -65,7 +65,8 @@ type PeerTransport struct {
 	consumer chan raft.RPC
 	closing  chan struct{}
 
-	acks acks // Confirmations of followers, while this node leads.
+	acks   acks   // Confirmations of followers, while this node leads.
+	behind Behind // nil: raft accepts or refuses every append itself.
 
 	mu      sync.Mutex
 	inbound map[string]*inboundRaft
@@ -165,6 +166,10 @@ func NewPeerTransport(self Address, logger hclog.Logger, term func() uint64,
 // TellCommits makes heartbeats carry the commit index, which commit returns. It must be called
 // before raft uses the transport.
 func (t *PeerTransport) TellCommits(commit func() uint64) { t.acks.commit = commit }
+
+// AcceptBehind makes raft accept an append that follows this node's newest snapshot. It must be
+// called before raft uses the transport.
+func (t *PeerTransport) AcceptBehind(behind Behind) { t.behind = behind }
 
 // Committed records a peer's statement, made outside raft's messages, that as leader of a term
 // it knows index to be committed.
@@ -326,7 +331,7 @@ func (t *PeerTransport) dropUnused() bool {
 
 // passRPCs hands a peer's RPCs to raft's main loop, if checkRPC accepts them.
 func (t *PeerTransport) passRPCs(id string, in *inboundRaft) {
-	for {
+	for goesOn := true; goesOn; {
 		select {
 		case rpc := <-in.Consumer():
 			if err := t.checkRPC(id, rpc); err != nil {
@@ -338,26 +343,29 @@ func (t *PeerTransport) passRPCs(id string, in *inboundRaft) {
 			if request, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 				in.heard.notePassing(request)
 			}
-			select {
-			case t.consumer <- rpc:
-			case <-t.closing:
-				return
-			}
+			goesOn = t.handToRaft(rpc)
 		case <-in.heard.wake:
-			rpc, ok := in.heard.appendOf()
-			if !ok {
-				continue
-			}
-			select {
-			case t.consumer <- rpc:
-			case <-t.closing:
-				return
+			if rpc, ok := in.heard.appendOf(); ok {
+				goesOn = t.handToRaft(rpc)
 			}
 		case <-in.gone:
 			return
 		case <-t.closing:
 			return
 		}
+	}
+}
+
+// handToRaft waits until raft takes an RPC. It returns false if the transport is closed before.
+func (t *PeerTransport) handToRaft(rpc raft.RPC) bool {
+	if request, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+		t.behind.AcceptAppend(request)
+	}
+	select {
+	case t.consumer <- rpc:
+		return true
+	case <-t.closing:
+		return false
 	}
 }
 

@@ -389,6 +389,11 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 	if !found && f.PartyCleared == nil { // If entries are cleared for the name, the answer is not remembered, because a clearing can be taken back meanwhile.
 		r.seen.addParty(party)
 	}
+	if found && !run.Asked && x.ListVersion > run.Against {
+		if hit, found, err = r.askJudgingList(ctx, &f, x.ListVersion, compared.now); err != nil {
+			return err
+		}
+	}
 	if found {
 		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
 		hit.Screener = screenerOf(r.cluster.Settings(), x.KeyID())
@@ -397,6 +402,22 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 		}
 	}
 	return nil
+}
+
+// askJudgingList asks again for a call that was judged with a list between the two that a run
+// compares: what that list said of the party is reported already. If that list is no longer known,
+// all that the new list says is reported.
+func (r *Retro) askJudgingList(ctx context.Context, f *engine.Facts, version uint64, now *ofac.Index) (hit wire.RetroHit, found bool, err error) {
+	compared := lists{now: now}
+	s := r.cluster.Settings()
+	at := slices.IndexFunc(s.History, func(info *wire.ListInfo) bool { return info.Version == version })
+	if at >= 0 {
+		if compared.before, err = r.sources.List(ctx, s.History[at].Digest, s.Matcher); err != nil {
+			return hit, false, fmt.Errorf("retro-screening: list version %d: %w", version, err)
+		}
+	}
+	hit, found = r.askLists(f, &compared)
+	return hit, found, nil
 }
 
 // screenerOf returns the row of the API key with an id, or wire.ScreenerUnknown.

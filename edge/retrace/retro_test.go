@@ -121,13 +121,15 @@ func TestRetroCoversEveryActivation(t *testing.T) {
 	}
 	first, second := pay("PAPER TIGER HOLDING"), pay("QUIET HARBOUR BAKERY")
 	w.Activate(added(w, "PAPER TIGER HOLDING"))
+	pay("PAPER TIGER HOLDING") // The list between judged this call, so nothing is reported again.
+	third := pay("QUIET HARBOUR BAKERY")
 	entities := w.List().Entities()
 	later := added(w, "SOMEBODY ELSE", "QUIET HARBOUR BAKERY")
 	w.Activate(append(entities, later[len(later)-1]))
 	screenPast(t, leading(w))
-	require.Equal(t, []hit{{first, `[900001]`}, {second, `[900002]`}}, hits(t, w))
+	require.Equal(t, []hit{{first, `[900001]`}, {second, `[900002]`}, {third, `[900002]`}}, hits(t, w))
 	screenPast(t, leading(w))
-	require.Len(t, hits(t, w), 2)
+	require.Len(t, hits(t, w), 3)
 }
 
 // A wallet that comes on the list later is found whatever it had to do with the payment, also beside

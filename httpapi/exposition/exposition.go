@@ -68,6 +68,8 @@ var Help = map[string]string{
 	"railguard_cluster_snapshot_index":                   "Index of the newest snapshot.",
 	"railguard_cluster_snapshot_seconds":                 "Time to take a snapshot.",
 	"railguard_cluster_snapshot_taken_timestamp_seconds": "When the last snapshot was taken; 0: none since the start.",
+	"railguard_cluster_restore_seconds":                  "Time from a snapshot that a leader sent to the state of today.",
+	"railguard_cluster_restoring":                        "1 while the node restores a snapshot that a leader sent: it has an older state and asks for no votes.",
 	"railguard_cluster_snapshots_restored_total":         "Snapshots taken over from a leader or at a start.",
 	"railguard_cluster_snapshots_total":                  "Snapshots taken.",
 	"railguard_cluster_term":                             "Raft's term.",

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 
 	"railguard/engine"
+	"railguard/ofac"
 )
 
 // seenMax bounds how many counterparties are remembered, about 40 bytes each.
@@ -76,4 +77,34 @@ func (s *seenParties) addParty(p partyQuery) {
 		s.parties = map[[16]byte]struct{}{}
 	}
 	s.parties[p.hashKey()] = struct{}{}
+}
+
+// match is one entry that matches a wallet or a name.
+type match struct {
+	uid     uint32
+	outcome ofac.Outcome
+	wallet  bool
+}
+
+func matchesOf(f *engine.Facts) (all []match) {
+	if f.OperatorListed {
+		all = append(all, match{f.OperatorWallet.UID, ofac.Listed, true})
+	}
+	if f.PartyListed {
+		all = append(all, match{f.PartyWallet.UID, ofac.Listed, true})
+	}
+	if f.PayerListed {
+		all = append(all, match{f.PayerWallet.UID, ofac.Listed, true})
+	}
+	f.ListedWallets(func(_ engine.WalletRole, found *ofac.WalletMatch) {
+		all = append(all, match{found.UID, ofac.Listed, true})
+	})
+	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName} {
+		for i := range result.Matches {
+			if m := &result.Matches[i]; m.Outcome != ofac.Clear {
+				all = append(all, match{m.UID, m.Outcome, false})
+			}
+		}
+	}
+	return all
 }

@@ -51,6 +51,7 @@ func (r *Request) ReadWallets(raw []byte) []FieldError {
 		reader.readWallet(elementOf("wallets", i), item, &r.Wallets[i])
 	}
 	if len(reader.errors) > 0 {
+		r.Wallets = [WalletsMax]RoleWallet{}
 		return reader.errors
 	}
 	r.WalletCount = len(items)

@@ -16,7 +16,7 @@ func TestReadWallets(t *testing.T) {
 	own := Request{Wallet: walletB}
 	require.Empty(t, own.ReadWallets([]byte(both)))
 	require.Equal(t, walletB, own.Wallet)
-	for _, bad := range []string{`null`, `{}`, `[7]`, `[{}]`, `[{"role":"payer","role":"fee","address":"x"}]`, `[{"role":"payer","address":" "}]`, `[{"Role":"payer","address":"x"}]`} {
+	for _, bad := range []string{`null`, `{}`, `[7]`, `[{}]`, `[{"role":"payer","role":"fee","address":"x"}]`, `[{"role":"payer","address":" "}]`, `[{"Role":"payer","address":"x"}]`, `[{"role":"payer","address":"x"},7]`} {
 		r := Request{}
 		require.NotEmpty(t, r.ReadWallets([]byte(bad)), bad)
 		require.Zero(t, r, bad)
@@ -26,6 +26,7 @@ func TestReadWallets(t *testing.T) {
 // FuzzReadWallets: whatever comes, either all of it is read or nothing of it.
 func FuzzReadWallets(f *testing.F) {
 	f.Add([]byte(`[{"role":"payee","address":"0x1"},{"role":"fee","address":"x"}]`))
+	f.Add([]byte(`[{"role":"payee","address":"0x1"},7]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var r Request
 		if r.ReadWallets(raw) != nil {

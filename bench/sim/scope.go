@@ -212,7 +212,7 @@ func (w *World) disksOf(hosts []*Host) (disks []*disk) {
 // them does, and go on; if they are those of all nodes, no process may end.
 func (w *World) hang(hosts []*Host) {
 	hung := w.disksOf(hosts)
-	if !w.isWhole(hosts) {
+	if len(hung) < len(w.hosts) { // Disks that a fault before was made to are left alone.
 		for _, host := range hosts {
 			host.Doom()
 		}

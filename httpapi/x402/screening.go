@@ -126,7 +126,7 @@ type roleWallet struct {
 }
 
 // unreadPayer stands for a wallet that could not be read. It is no wallet of any chain, so that the
-// verdict is never PROCEED (R19).
+// verdict is REVIEW R19, unless the policy switches that rule off.
 const unreadPayer = "the transaction does not say who pays"
 
 type ttl struct {

@@ -1,5 +1,3 @@
-// Package identifier reads the numbers and addresses, other than names and wallets, by which a
-// party can be known: a bank's code, a tax number, a ship's number, a website.
 package identifier
 
 // Class is the kind of an identifier.

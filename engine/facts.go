@@ -144,5 +144,6 @@ type Moment struct {
 	OperatorNear Near
 	Structuring  uint8 // Calls in the amount band of R25 within its window, this one included.
 	Duplicate    bool  // The payment reference was used before.
-	ListStale    bool
+	ListStale    bool  // The list is older than ofac.maxAge.
+	ListOld      bool  // Nobody confirmed it for as long as ofac.reviewAge.
 }

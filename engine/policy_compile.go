@@ -19,7 +19,7 @@ import (
 //	 "requireCounterparty": "crypto|off|all",
 //	 "allowedCounterpartyTypes": ["individual", "business", "exchange"],
 //	 "counterpartyCaps": {"exchange": 3000},
-//	 "ofac": {"maxAge": "48h", "onStale": "keep|review"},
+//	 "ofac": {"maxAge": "48h", "reviewAge": "168h", "onStale": "keep|review"},
 //	 "structuring": {"count": 5, "low": 9000, "high": 10000, "window": "24h"},
 //	 "paymentRef": {"once": "review|off"},
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
@@ -43,6 +43,8 @@ const (
 	structuringWindowMax = 7 * DayLength
 	listAgeMin           = Hour
 	listAgeMax           = 30 * DayLength
+	listReviewAge        = 7 * DayLength
+	listReviewAgeMin     = DayLength
 	reviewSLAMin         = Minute
 	reviewSLAMax         = 30 * DayLength
 	approvalLapse        = 24 * Hour
@@ -65,6 +67,7 @@ func DefaultPolicy() *Policy {
 		AttestationAbove:  attestationAbove,
 		TypeCaps:          [4]USD{NoLimit, NoLimit, NoLimit, NoLimit},
 		ListAgeMax:        ListAgeDefault,
+		ListReviewAge:     listReviewAge,
 		StructuringCount:  structuringCount,
 		StructuringLow:    structuringLow,
 		StructuringHigh:   structuringHigh,
@@ -382,6 +385,8 @@ func (r *documentReader) readListAge(param string, value json.RawMessage, policy
 		switch name {
 		case "maxAge":
 			policy.ListAgeMax = r.readDuration(path, value, listAgeMin, listAgeMax)
+		case "reviewAge":
+			policy.ListReviewAge = r.readDuration(path, value, listReviewAgeMin, listAgeMax)
 		case "onStale":
 			policy.ListStaleReview = r.readChoice(path, value, "keep", "review") == 1
 		default:

@@ -36,6 +36,7 @@ func Widens(old, new *Policy) []string {
 		note(before != NoLimit && (after == NoLimit || after > before), "counterpartyCaps."+PartyTypeName(party))
 	}
 	note(new.ListAgeMax > old.ListAgeMax, "ofac.maxAge")
+	note(new.ListReviewAge > old.ListReviewAge, "ofac.reviewAge")
 	note(old.ListStaleReview && !new.ListStaleReview, "ofac.onStale")
 	note(new.StructuringCount > old.StructuringCount, "structuring.count")
 	note(new.StructuringLow > old.StructuringLow, "structuring.low")

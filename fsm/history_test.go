@@ -110,7 +110,7 @@ func randomPolicy(random *rand.Rand) engine.Policy {
 	p.FourEyes = maybe(random, engine.FourEyes{MinAmount: engine.USD(random.IntN(9)) * engine.Dollar, Rules: 1 << 21})
 	p.ReviewSLA = engine.Time(random.IntN(3)) * engine.Hour
 	p.AttestationAbove = engine.USD(random.IntN(10_000)) * engine.Dollar
-	p.ListAgeMax = engine.Time(random.IntN(30)) * engine.Hour
+	p.ListAgeMax, p.ListReviewAge = engine.Time(random.IntN(30))*engine.Hour, engine.Time(1+random.IntN(60))*engine.Hour
 	p.ListStaleReview, p.IssuanceAttests = random.IntN(2) == 0, random.IntN(2) == 0
 	p.StructuringCount = uint8(1 + random.IntN(6))
 	p.StructuringWindow = engine.Time(1+random.IntN(48)) * engine.Hour

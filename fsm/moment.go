@@ -100,7 +100,7 @@ func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	settings, now := from.inForce(), from.logTime()
 	*o = engine.Moment{
 		Now: now, Amount: s.Amount, Policy: settings.Policy,
-		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: listStale(settings, now),
+		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: listStale(settings, now), ListOld: listOld(settings, now),
 	}
 	if s.User != 0 {
 		row, profile := from.userAt(s.User)
@@ -153,6 +153,13 @@ func effectiveStatus(from parties, slot engine.AgentSlot) engine.Status {
 
 func listStale(settings *Settings, now engine.Time) bool {
 	age := settings.Policy.ListAgeMax
+	return age > 0 && now-age > settings.ListSynced
+}
+
+// listOld tells whether nobody has fetched, imported or confirmed a list for so long that payments
+// are reviewed (ofac.reviewAge).
+func listOld(settings *Settings, now engine.Time) bool {
+	age := settings.Policy.ListReviewAge
 	return age > 0 && now-age > settings.ListSynced
 }
 

@@ -156,7 +156,7 @@ func (c *Case) readEvidence() {
 		Now: x.At, Amount: x.Amount, Policy: c.Policy, Version: version, Expires: expires,
 		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
 		AgentNear: x.AgentNear, OperatorNear: x.OperatorNear,
-		Duplicate: x.Used, ListStale: x.ListStale, Operator: &c.operator,
+		Duplicate: x.Used, ListStale: x.ListStale, ListOld: x.ListOld, Operator: &c.operator,
 		KeyRevoked: version == 0, // An edge sends version 0 for a token of a revoked key.
 	}
 	if x.WithRoot {

@@ -22,6 +22,12 @@ func TestAListThatNobodyConfirms(t *testing.T) {
 	off.Modes[engine.RulePossibleName] = engine.ModeOff
 	require.Equal(t, wire.Applied, w.do(wire.KindPolicy, &wire.PolicyPut{Policy: off}).Code)
 	require.Equal(t, `REVIEW "R21_POSSIBLE_NAME_MATCH"`, verdict(w.screen(slot, 1)))
-	require.Equal(t, wire.Applied, w.do(wire.KindListActivate, &wire.ListActivate{Digest: w.m.settings.List.Digest, Refresh: true}).Code)
+	w.confirmList()
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 1)))
+}
+
+// confirmList says that the list in force is the newest.
+func (w *world) confirmList() {
+	w.t.Helper()
+	require.Equal(w.t, wire.Applied, w.do(wire.KindListActivate, &wire.ListActivate{Digest: w.m.settings.List.Digest, Refresh: true}).Code)
 }

@@ -62,8 +62,8 @@ type Screen struct {
 	ListVersion   uint64
 	ListDigest    [32]byte // The digest of the canonical entities.
 	Matcher       uint16   // The version of the matcher in force.
-	ListStale     bool // The list was older than the policy's ofac.maxAge.
-	ListOld       bool // It was not confirmed for as long as ofac.reviewAge.
+	ListStale     bool     // The list was older than the policy's ofac.maxAge.
+	ListOld       bool     // It was not confirmed for as long as ofac.reviewAge.
 
 	Evidence
 

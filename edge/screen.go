@@ -217,7 +217,7 @@ func worseToken(state engine.TokenState) engine.TokenState {
 }
 
 // userAlone handles a user credential given as token. If the credential is bound to exactly one
-// agent, it stands for that agent (decision 41). Otherwise the call is R24.
+// agent, it stands for that agent (decision 41). Otherwise the call is R23.
 func (j *Judge) userAlone() error {
 	s := &j.screen
 	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))

@@ -83,6 +83,8 @@ type Facts struct {
 	PartyName      ofac.Result
 	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
 
+	Places Places // Of the countries and regions of the payment.
+
 	// ValidUntil is when the static judgement lapses because a whitelist entry or a cleared
 	// pair expires; 0 is never. Apply refuses the record after that.
 	ValidUntil Time

@@ -293,6 +293,7 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 		if err != nil {
 			return err
 		}
+		f.OperatorID = j.Terms.card(j.shared.cards, f.Chain[0]).operatorID
 		if f.Operator = operator; operator != nil {
 			record.Basis.Fold(engine.RevOperator, uint32(operator.Slot), operator.Rev)
 		}

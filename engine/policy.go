@@ -50,6 +50,8 @@ type Policy struct {
 	TwoPersons        Acts       `cbor:"46,keyasint,omitempty"` // twoPersons; default ActsDefault.
 	OperatorDaily     USD        `cbor:"47,keyasint"`           // operators.dailyLimitUSDC: of an operator that has no limit of its own; NoLimit when not set.
 
+	Jurisdictions *Jurisdictions `cbor:"48,keyasint,omitempty"` // jurisdictions; nil: the default.
+
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }
 

@@ -30,6 +30,7 @@ import (
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
+//	 "jurisdictions": {"block": ["CU", "IR", "KP", "UA-43", "UA-40"], "review": ["UA-14", "UA-09"], "exemptions": []},
 //	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -121,6 +122,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			policy.SettlementSelf = r.readChoice(path, value, "settler", "self") == 1
 		case "holds":
 			r.readHolds(path, value, policy)
+		case "jurisdictions":
+			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
 			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":

@@ -83,17 +83,17 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets.",
 		Default: "on", Params: "mode"},
 	RuleParty: {Static: doubtfulParty, ComparedStatic: compareParty,
-		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
-		Default: "the first check and requireCounterparty crypto, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty; mode"},
+		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place.",
+		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions; mode"},
 	RulePossibleName: {Static: possibleName,
 		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. Where the policy says so (ofac.onStale): the list is too old.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs; mode"},
 	RuleCredentialContext: {Static: credentialContext,
 		Trigger: "The credential may not be used so: the chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses; or a user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
 		Default: "on", Params: "none"},
-	RuleJurisdiction: {Static: jurisdiction,
-		Trigger: "The payment touches an embargoed country or region.",
-		Default: "on, final", Params: "none"},
+	RuleJurisdiction: {Static: jurisdiction, ComparedStatic: comparePlaces,
+		Trigger: "The country or region of the counterparty, of the place where the payment was asked from, or of an identifier is one that the policy blocks, and no licence in force lets it pass.",
+		Default: "on, final: CU, IR, KP, UA-43 and UA-40", Params: "jurisdictions (its block list may be added to, never shortened)"},
 }
 
 // noCredential is R1. Its sub-reasons are the token states.

@@ -20,9 +20,6 @@ func Country(text string) Reading {
 	if number, ok := numberOf(text); ok {
 		return Reading{Code: tables.numbers[number]}
 	}
-	if code, ok := codeIn(text); ok {
-		return Reading{Code: code}
-	}
 	if len(text) > textBytesMax/4 {
 		return Reading{}
 	}
@@ -32,8 +29,11 @@ func Country(text string) Reading {
 	if code, found := tables.regions[sum]; found {
 		return Reading{Code: code}
 	}
-	name := tables.names[sum]
-	return Reading{name.code, name.doubt}
+	if name, found := tables.names[sum]; found {
+		return Reading{name.code, name.doubt}
+	}
+	code, _ := codeIn(text)
+	return Reading{Code: code}
 }
 
 // numberOf reads a country's number; leading zeros may be missing.
@@ -52,6 +52,7 @@ func numberOf(text string) (number int, ok bool) {
 
 // codeIn reads the code of a region in any case.
 func codeIn(text string) (Code, bool) {
+	text = strings.Trim(text, " .,;:\"'()")
 	if len(text) < 4 || text[2] != '-' {
 		return Code{}, false
 	}
@@ -60,7 +61,10 @@ func codeIn(text string) (Code, bool) {
 		return Code{}, false
 	}
 	code, ok := country.with(text[3:])
-	return canonical(code), ok
+	if !ok {
+		return Code{}, false
+	}
+	return canonical(code), true
 }
 
 // canonical returns the code under which a region is listed.

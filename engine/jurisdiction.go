@@ -113,8 +113,8 @@ func (f *Facts) readPlaces() {
 		f.readIdentifierPlace(uint8(i), &r.Identifiers[i])
 	}
 	if r.Address != "" {
-		var room [4]place.Code
-		for _, code := range place.Address(r.Address, room[:0]) {
+		var buffer [4]place.Code
+		for _, code := range place.Address(r.Address, buffer[:0]) {
 			f.judgeReading(MemberAddress, 0, place.Reading{Code: code, Doubt: true})
 		}
 	}

@@ -127,13 +127,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "twoPersons":
 			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "suspend" {
-					r.addUnknown(path)
-					return
-				}
-				policy.RetroSuspend = r.readBoolean(path, value)
-			})
+			r.readRetro(path, value, policy)
 		case "operators":
 			r.readOperators(path, value, policy)
 		case "registration":
@@ -152,6 +146,16 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readRetro(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "suspend" {
+			r.addUnknown(path)
+			return
+		}
+		policy.RetroSuspend = r.readBoolean(path, value)
+	})
 }
 
 func (r *documentReader) readOperators(param string, value json.RawMessage, policy *Policy) {

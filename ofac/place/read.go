@@ -23,8 +23,8 @@ func Country(text string) Reading {
 	if len(text) > textBytesMax/4 {
 		return Reading{}
 	}
-	var room wordRoom
-	words := room.read(text)
+	var buffer wordList
+	words := buffer.read(text)
 	sum := words.sum(0, words.count)
 	if code, found := tables.regions[sum]; found {
 		return Reading{Code: code}
@@ -89,8 +89,8 @@ func Region(text string, country Code) Reading {
 	if text == "" || len(text) > textBytesMax/4 {
 		return Reading{}
 	}
-	var room wordRoom
-	words := room.read(text)
+	var buffer wordList
+	words := buffer.read(text)
 	sum := words.sum(0, words.count)
 	if code, found := tables.regions[sum]; found && (len(text) > codeSize-3 || goesWith(code, country)) {
 		return Reading{code, !goesWith(code, country)}
@@ -130,8 +130,8 @@ const placesMax = 4
 // words. It appends at most the places for which found has room, and each once. It does not allocate
 // for an address of ordinary length.
 func Address(text string, found []Code) []Code {
-	var room wordRoom
-	words := room.read(text)
+	var buffer wordList
+	words := buffer.read(text)
 	end := words.count
 	for end > 1 && words.digits[end-1] {
 		end-- // A postal code.
@@ -149,7 +149,7 @@ func Address(text string, found []Code) []Code {
 const nameWordsMax = 8
 
 // cities appends the embargoed places whose names stand in the text as whole words.
-func (w *wordRoom) cities(found []Code) []Code {
+func (w *wordList) cities(found []Code) []Code {
 	for begin := range w.count {
 		if !tables.inCity(w.hashes[begin]) {
 			continue

@@ -104,9 +104,9 @@ func TestAddress(t *testing.T) {
 		{"Seoul, Republic of Korea", "KR"}, {"ul. Lenina 1, Simferopol 295011", "UA-43"}, {"Khreshchatyk 1, Kyiv, Ukraine", "UA"}, {"ул. Ленина, Севастополь", "UA-40"},
 		{"Main St 1, CU", "CU"}, {"", ""}, {"Teheranstrasse 4, Berlin, Germany", "DE"}, {"123", ""}, {"Peachtree St, Atlanta, Georgia", "GE"}, {"Donetsk, Rostov Oblast, Russia", "RU UA-14"},
 	} {
-		var room [placesMax]Code
+		var buffer [placesMax]Code
 		var got []string
-		for _, code := range Address(c.text, room[:0]) {
+		for _, code := range Address(c.text, buffer[:0]) {
 			got = append(got, code.String())
 		}
 		require.Equal(t, c.want, strings.Join(got, " "), c.text)
@@ -116,11 +116,11 @@ func TestAddress(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	address := "Valiasr Street 5, Tehran 19395, Islamic Republic of Iran"
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		var room [placesMax]Code
+		var buffer [placesMax]Code
 		Country("Islamic Republic of Iran")
 		Country("ایران")
 		Region("Республика Крым", Country("UA").Code)
-		Address(address, room[:0])
+		Address(address, buffer[:0])
 	}))
 }
 
@@ -135,17 +135,20 @@ func FuzzRead(f *testing.F) {
 			require.True(t, ok, code.String())
 			require.Equal(t, code, again)
 		}
-		var room [placesMax]Code
-		require.LessOrEqual(t, len(Address(a+b, room[:0])), placesMax)
+		var buffer [placesMax]Code
+		require.LessOrEqual(t, len(Address(a+b, buffer[:0])), placesMax)
 	})
 }
 
 func BenchmarkRead(b *testing.B) {
 	for name, run := range map[string]func(){
-		"code":    func() { Country("IR") },
-		"name":    func() { Country("Islamic Republic of Iran") },
-		"region":  func() { Region("Bavaria", Country("DE").Code) },
-		"address": func() { var room [placesMax]Code; Address("12 Upper Montagu Street, London W1H 1LJ, United Kingdom", room[:0]) },
+		"code":   func() { Country("IR") },
+		"name":   func() { Country("Islamic Republic of Iran") },
+		"region": func() { Region("Bavaria", Country("DE").Code) },
+		"address": func() {
+			var buffer [placesMax]Code
+			Address("12 Upper Montagu Street, London W1H 1LJ, United Kingdom", buffer[:0])
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

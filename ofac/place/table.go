@@ -132,8 +132,8 @@ func (t *tableSet) addNames(code Code, names string) {
 }
 
 func (t *tableSet) addCity(code Code, name string) {
-	var room wordRoom
-	list := room.read(name)
+	var buffer wordList
+	list := buffer.read(name)
 	if list.count == 0 {
 		panic("BUG: a city without a name")
 	}
@@ -147,13 +147,13 @@ func (t *tableSet) addCity(code Code, name string) {
 func (t *tableSet) inCity(hash uint64) bool { return t.begins[hash%beginBits/64]&(1<<(hash%64)) != 0 }
 
 func sumOfWords(name string) uint64 {
-	var room wordRoom
-	list := room.read(name)
+	var buffer wordList
+	list := buffer.read(name)
 	return list.sum(0, list.count)
 }
 
-// wordRoom is the memory in which a text is split into words; it lies on the stack of its reader.
-type wordRoom struct {
+// wordList is the memory in which a text is split into words; it lies on the stack of its reader.
+type wordList struct {
 	text   [textBytesMax]byte
 	hashes [wordsMax]uint64
 	digits [wordsMax]bool
@@ -166,7 +166,7 @@ const (
 )
 
 // read splits a text into folded words and keeps the hash of each. Articles and the like are left out.
-func (w *wordRoom) read(written string) *wordRoom {
+func (w *wordList) read(written string) *wordList {
 	w.count = 0
 	folded := text.AppendWords(w.text[:0], written, false)
 	for begin := 0; begin < len(folded) && w.count < wordsMax; {
@@ -192,7 +192,7 @@ func isFiller(word []byte) bool {
 func hashOf(word []byte) uint64 { return perfect.KeyOf(word).Print() }
 
 // sum adds the hashes of the words from begin to end.
-func (w *wordRoom) sum(begin, end int) (sum uint64) {
+func (w *wordList) sum(begin, end int) (sum uint64) {
 	for _, hash := range w.hashes[begin:end] {
 		sum += hash
 	}

@@ -77,6 +77,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	*f = leaf.Fragment{}
 	nameOrigin(j, f)
 	nameFound(&s.facts, f, list)
+	namePlaces(&s.facts, f)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
 	}
@@ -183,6 +184,36 @@ func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
 		}
 		f.Set(cleared.tag, data)
 	}
+}
+
+// namePlaces writes what was read of the places of the call, from which member, and the exemption
+// that let a place pass.
+func namePlaces(facts *engine.Facts, f *leaf.Fragment) {
+	places := &facts.Places
+	if facts.Token != engine.TokenGood || places.Count == 0 {
+		return
+	}
+	items := make([]strictjson.Members, places.Count)
+	for i := range items {
+		found, item := &places.Found[i], &items[i]
+		member := found.Member.String()
+		switch found.Member {
+		case engine.MemberIdentifier:
+			member += "[" + strconv.Itoa(int(found.Index)) + "].value"
+		case engine.MemberIdentifierCountry:
+			member += "[" + strconv.Itoa(int(found.Index)) + "].country"
+		}
+		item.Text("member", member)
+		item.Optional("read", found.Code.String())
+		item.Text("outcome", found.Outcome.String())
+		if found.Outcome == engine.OutcomeExempt {
+			exemption := facts.Policy.Exemption(found.Exemption)
+			item.Text("exemption", exemption.ID)
+			item.Text("licence", exemption.Licence)
+		}
+	}
+	f.Set(leaf.TagPlaces, strictjson.AppendList(nil, items))
+	f.Set(leaf.TagPlacesVersion, []byte(engine.PlacesVersion()))
 }
 
 // traceSize is the length of a trace id (W3C Trace Context).

@@ -217,7 +217,7 @@ func worseToken(state engine.TokenState) engine.TokenState {
 }
 
 // userAlone handles a user credential given as token. If the credential is bound to exactly one
-// agent, it stands for that agent (decision 41). Otherwise the call is R24.
+// agent, it stands for that agent (decision 41). Otherwise the call is R23.
 func (j *Judge) userAlone() error {
 	s := &j.screen
 	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))
@@ -293,6 +293,7 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 		if err != nil {
 			return err
 		}
+		f.OperatorID = j.Terms.card(j.shared.cards, f.Chain[0]).operatorID
 		if f.Operator = operator; operator != nil {
 			record.Basis.Fold(engine.RevOperator, uint32(operator.Slot), operator.Rev)
 		}

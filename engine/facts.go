@@ -57,13 +57,14 @@ type Facts struct {
 	Policy  *Policy
 	List    *ofac.Index
 
-	Chain     [DepthMax + 1]*AgentProfile
-	ChainSize int  // 0: no agent.
-	ChainBad  bool // Broken, cyclic or too deep: R23.
-	Fleet     *FleetProfile
-	Operator  *OperatorProfile // Of the agent itself.
-	User      *UserProfile     // The user credential in the call, nil without one.
-	UserOnly  bool             // The call carries a user credential and no agent.
+	Chain      [DepthMax + 1]*AgentProfile
+	ChainSize  int  // 0: no agent.
+	ChainBad   bool // Broken, cyclic or too deep: R23.
+	Fleet      *FleetProfile
+	Operator   *OperatorProfile // Of the agent itself.
+	OperatorID string           // Its id, as exemptions name it; "" without one.
+	User       *UserProfile     // The user credential in the call, nil without one.
+	UserOnly   bool             // The call carries a user credential and no agent.
 
 	// Cleared pairs (decision 44, "Cleared pairs"): for each name, the uids of listed entries
 	// that a reviewer cleared. They silence only R21. ClearedUntil is when the first of those
@@ -91,6 +92,8 @@ type Facts struct {
 	UserName       ofac.Result
 	PartyName      ofac.Result
 	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
+
+	Places Places // Of the countries and regions of the payment.
 
 	// ValidUntil is when the static judgement lapses because a whitelist entry or a cleared
 	// pair expires; 0 is never. Apply refuses the record after that.

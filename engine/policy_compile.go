@@ -30,6 +30,7 @@ import (
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
+//	 "jurisdictions": {"block": ["CU", "IR", "KP", "UA-43", "UA-40"], "review": ["UA-14", "UA-09"], "exemptions": []},
 //	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -124,16 +125,12 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			policy.SettlementSelf = r.readChoice(path, value, "settler", "self") == 1
 		case "holds":
 			r.readHolds(path, value, policy)
+		case "jurisdictions":
+			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
 			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "suspend" {
-					r.addUnknown(path)
-					return
-				}
-				policy.RetroSuspend = r.readBoolean(path, value)
-			})
+			r.readRetro(path, value, policy)
 		case "operators":
 			r.readOperators(path, value, policy)
 		case "registration":
@@ -152,6 +149,16 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readRetro(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "suspend" {
+			r.addUnknown(path)
+			return
+		}
+		policy.RetroSuspend = r.readBoolean(path, value)
+	})
 }
 
 func (r *documentReader) readOperators(param string, value json.RawMessage, policy *Policy) {

@@ -80,9 +80,9 @@ func userRev(from parties, slot engine.UserSlot) uint32 {
 }
 
 // standsAlone tells whether a call has a user credential and no agent, which never passes
-// R24.
+// R23.
 func standsAlone(s *wire.Screen, hits *engine.Hits) bool {
-	return s.Agent == 0 && s.User != 0 && hits.Has(engine.RuleUserContext)
+	return s.Agent == 0 && s.User != 0 && hits.Has(engine.RuleCredentialContext)
 }
 
 // partiesKnown tells whether the agent and the user of a record exist.

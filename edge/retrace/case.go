@@ -120,7 +120,7 @@ func (c *Case) readProfiles() {
 			f.Chain[i] = &x.Agent.Agents[i]
 		}
 		f.ChainSize = len(x.Agent.Agents)
-		f.Fleet, f.Operator = x.Agent.Fleet, x.Agent.Operator
+		f.Fleet, f.Operator, f.OperatorID = x.Agent.Fleet, x.Agent.Operator, x.Agent.OperatorID
 	}
 	if x.Party != nil {
 		f.User = x.Party.User

@@ -35,6 +35,9 @@ const (
 	TagWarnings    Tag = 21 // warnings, a JSON array.
 	TagElsewhere   Tag = 22 // walletsElsewhere, text: wallets in members that are meant for something else, with blanks between them; + at the end: there are more.
 
+	TagPlaces        Tag = 26 // places, a JSON array: what was read of the call's places and had a consequence.
+	TagPlacesVersion Tag = 27 // placesVersion, text; of a call with places.
+
 	TagAmount     Tag = 32 // _request.amount, literal. All tags below are literals of _request too.
 	TagChain      Tag = 33
 	TagWallet     Tag = 34 // cpWallet

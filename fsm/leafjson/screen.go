@@ -293,10 +293,10 @@ func RequestMembers() (names []string) {
 
 // shown has a bit for each tag with a name.
 var shown = func() (tags uint64) {
-	for t := leaf.TagSource; t <= leaf.TagElsewhere; t++ {
+	for t := leaf.TagSource; t < leaf.TagAmount; t++ {
 		tags |= 1 << t
 	}
-	for t := leaf.TagAmount; t <= leaf.TagWallets; t++ {
+	for t := leaf.TagAmount; t <= leaf.TagIdentifiers; t++ {
 		tags |= 1 << t
 	}
 	return tags

@@ -42,6 +42,15 @@ type UnknownMember struct {
 	Param string `json:"param"`
 }
 
+// PlaceRead is a country or region that a member of a call names.
+type PlaceRead struct {
+	Member    string `json:"member" doc:"The member that names it: cpCountry, cpIdentifiers[0].value."`
+	Read      string `json:"read,omitempty" doc:"ISO 3166 code; not there: it cannot be read."`
+	Outcome   string `json:"outcome" enum:"blocked reviewed doubtful unread exempt"`
+	Exemption string `json:"exemption,omitempty" doc:"The exemption of the policy that let it pass."`
+	Licence   string `json:"licence,omitempty"`
+}
+
 type CallWarning struct {
 	Code     string `json:"code" enum:"unknown_field amount_rounded"`
 	Param    string `json:"param"`
@@ -229,6 +238,8 @@ type judgedRecord struct {
 	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
 	Warnings           []CallWarning   `json:"warnings,omitempty"`
 	WalletsElsewhere   string          `json:"walletsElsewhere,omitempty" doc:"Wallets in other texts of the call than cpWallet, with blanks between them; + behind the last one: there were more."`
+	Places             []PlaceRead     `json:"places,omitempty" doc:"What was read of the countries and regions of the call, where it had a consequence."`
+	PlacesVersion      string          `json:"placesVersion,omitempty" doc:"Of the tables by which places are read."`
 	Triggered          []RuleCode      `json:"triggered,omitempty"`
 	Shadow             []RuleCode      `json:"shadow,omitempty"`
 	Matches            []PartyMatch    `json:"matches,omitempty"`

@@ -1,5 +1,3 @@
-// Package identifier reads the numbers and addresses, other than names and wallets, by which a
-// party can be known: a bank's code, a tax number, a ship's number, a website.
 package identifier
 
 // Class is the kind of an identifier.
@@ -34,6 +32,37 @@ var classWords = [classEnd]string{
 
 // Words returns the classes that a caller can name, in the order of their numbers.
 func Words() []string { return classWords[BIC:] }
+
+// ClassNamed returns the class that a caller names by its word.
+func ClassNamed(word string) (Class, bool) {
+	for class := BIC; class < classEnd; class++ {
+		if classWords[class] == word {
+			return class, true
+		}
+	}
+	return Other, false
+}
+
+// IsDocument reports whether a class is a number that an authority gave, so that two authorities
+// may have given the same one: only the country tells them apart. The others are the only one of
+// their kind in the world.
+func (c Class) IsDocument() bool {
+	switch c {
+	case Other, TaxID, Registration, NationalID, Passport, Account:
+		return true
+	}
+	return false
+}
+
+// IsPersonal reports whether an identifier of this class is personal data, because it may belong to
+// a natural person.
+func (c Class) IsPersonal() bool {
+	switch c {
+	case TaxID, NationalID, Passport, Phone, Email, Account, IBAN:
+		return true
+	}
+	return false
+}
 
 // String returns the word of the API.
 func (c Class) String() string {

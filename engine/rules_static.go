@@ -411,7 +411,7 @@ func partyType(f *Facts) Sub {
 			return 4
 		}
 	case PartyOfCrypto:
-		if f.Request.isCrypto() && trimSpace(f.Request.Wallet) == "" && trimSpace(f.Request.Name) == "" {
+		if f.Request.isCrypto() && trimSpace(f.Request.Wallet) == "" && trimSpace(f.Request.Name) == "" && f.Request.IdentifierCount == 0 {
 			return 5
 		}
 	}
@@ -425,12 +425,13 @@ func partyTypeAllowed(mask uint8, party PartyType) bool {
 }
 
 // namesParty reports whether the call says who is paid: by wallet in a crypto
-// flow (specification 4.2), by wallet or name in any other.
+// flow (specification 4.2), by wallet, name or identifier in any
+// other.
 func (r *Request) namesParty() bool {
 	if trimSpace(r.Wallet) != "" {
 		return true
 	}
-	return !r.isCrypto() && trimSpace(r.Name) != ""
+	return !r.isCrypto() && (trimSpace(r.Name) != "" || r.IdentifierCount > 0)
 }
 
 // isCrypto reports whether a call tells of a payment over a crypto chain, or by a token.

@@ -260,6 +260,7 @@ var (
 		{"cpType", leaf.TagPartyType}, {"protocol", leaf.TagProtocol}, {"underlyingModel", leaf.TagModel}, {"model", leaf.TagModelAlias},
 		{"travelRuleRef", leaf.TagTravelRule}, {"cpCountry", leaf.TagCountry}, {"cpDateOfBirth", leaf.TagBirth}, {"cpAddress", leaf.TagAddress},
 		{"paymentRef", leaf.TagPayment}, {"hold", leaf.TagHold}, {"payerWallet", leaf.TagPayer}, {"wallets", leaf.TagWallets},
+		{"cpRegion", leaf.TagRegion}, {"originCountry", leaf.TagOrigin}, {"memo", leaf.TagMemo}, {"cpIdentifiers", leaf.TagIdentifiers},
 	}
 )
 

@@ -207,7 +207,7 @@ var masks = map[bool]func(name string) string{
 	false: func(string) string { return "" },
 	true: func(name string) string {
 		switch name {
-		case "cpName", "cpDateOfBirth", "cpAddress":
+		case "cpName", "cpDateOfBirth", "cpAddress", "memo", "cpIdentifiers":
 			return MaskedText
 		}
 		return ""

@@ -24,13 +24,13 @@ const module = "railguard"
 // importLaw says which packages a package may import. A package that is not here must not
 // exist.
 var importLaw = map[string][]string{
-	"ofac":               {"ofac/identifier", "ofac/index", "ofac/list", "ofac/match", "ofac/text"},
-	"ofac/list":          {},
-	"ofac/text":          {"ofac/perfect"},
-	"ofac/index":         {"ofac/identifier", "ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
-	"ofac/match":         {"ofac/identifier", "ofac/index", "ofac/list", "ofac/text"},
-	"ofac/perfect":       {},
-	"ofac/wallet":        {}, "ofac/identifier": {},
+	"ofac":         {"ofac/identifier", "ofac/index", "ofac/list", "ofac/match", "ofac/text"},
+	"ofac/list":    {},
+	"ofac/text":    {"ofac/perfect"},
+	"ofac/index":   {"ofac/identifier", "ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
+	"ofac/match":   {"ofac/identifier", "ofac/index", "ofac/list", "ofac/text"},
+	"ofac/perfect": {},
+	"ofac/wallet":  {}, "ofac/identifier": {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
 	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},

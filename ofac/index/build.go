@@ -50,7 +50,7 @@ type builder struct {
 func (b *builder) makeTables() error {
 	b.pauseWork()
 	b.joinTexts()
-	for _, file := range []func() error{b.fileEntities, b.fileTaxNumbers, b.fileWallets, b.fileForms, b.fileWords} {
+	for _, file := range []func() error{b.fileEntities, b.fileTaxNumbers, b.fileIdentifiers, b.fileWallets, b.fileForms, b.fileWords} {
 		if err := file(); err != nil {
 			return err
 		}

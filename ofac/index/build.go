@@ -56,6 +56,7 @@ func (b *builder) makeTables() error {
 		}
 	}
 	b.noteBeginnings()
+	b.notePairs()
 	b.countEntries()
 	if size := b.Size(); size > compiledBytesMax {
 		return fmt.Errorf("compiled list of %d bytes, at most %d", size, compiledBytesMax)

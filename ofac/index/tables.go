@@ -30,6 +30,7 @@ type Tables struct {
 	wallets    perfect.Multimap // By canonical address: rows of addresses.
 	forms      perfect.Multimap // By form of a name: name<<4 | form.
 	Words      WordLayer
+	Pairs      PairFilter
 	beginnings []beginnings // Beginnings of names, in the order of the words' postings.
 
 	entityCount, NameCount uint32
@@ -77,7 +78,7 @@ func (x *Tables) Size() int {
 	} {
 		total += 4 * len(numbers)
 	}
-	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size()
+	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size() + 8*len(x.Pairs.blocks)
 	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
 		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)

@@ -117,6 +117,10 @@ type (
 	Match         = match.Match
 	Outcome       = match.Outcome
 	Constant      = match.Constant
+
+	IdentifierQuery = match.IdentifierQuery
+	IdentifierMatch = match.IdentifierMatch
+	Doubt           = match.Doubt
 	ExplainedLoss = match.ExplainedLoss
 )
 
@@ -133,6 +137,13 @@ const (
 	Clear    = match.Clear
 	Possible = match.Possible
 	Listed   = match.Listed
+)
+
+// The doubts about whose an identifier is that other rooms tell apart.
+const (
+	NoDoubt     = match.NoDoubt
+	DoubtSource = match.DoubtSource
+	DoubtHost   = match.DoubtHost
 )
 
 // The default thresholds of a policy, 1e-4.

@@ -43,10 +43,7 @@ func TestOrdinaryMemosAreQuiet(t *testing.T) {
 		for _, memo := range []string{name, "Invoice 4711 for " + name + ", services in March, thank you"} {
 			result := x.Memo(&ofac.Query{Name: memo}, scratch)
 			if result.Outcome != ofac.Clear {
-				byKind[kinds[i]]++
-				if byKind[kinds[i]] < 6 {
-					t.Logf("%s %q: %s %s %s", kinds[i], memo, result.Matches[0].Alias, result.Matches[0].Form, result.Matches[0].Sub)
-				}
+				t.Logf("%s %q: %s", kinds[i], memo, result.Matches[0].Alias)
 				if !hard {
 					found++
 				}

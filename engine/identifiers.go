@@ -39,11 +39,12 @@ type MemoFound struct {
 // lookIdentifiers looks up the identifiers that the call tells. The list's answers stay in the
 // looker until the next call.
 func (l *Looker) lookIdentifiers(f *Facts) {
-	query := ofac.IdentifierQuery{NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS })}
+	query := &l.query
+	query.NonSDNPossible = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS })
 	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
 		told := &f.Request.Identifiers[i]
 		query.Class, query.Value, query.Country = told.Class, told.Value, told.Country
-		if hit, found := f.List.Identifier(&query); found {
+		if hit, found := f.List.Identifier(query); found {
 			l.identified = append(l.identified, Identified{i, told.Class, hit})
 		}
 	}

@@ -25,6 +25,8 @@ type Looker struct {
 
 	identified []Identified // Of the call.
 	memo       []ofac.Match
+	query      ofac.IdentifierQuery
+	search     memoSearch
 }
 
 // lookerAnswers is how many answers are remembered for operators and for users, each.

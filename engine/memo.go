@@ -25,10 +25,12 @@ const (
 // lookMemo searches the memo.
 func (l *Looker) lookMemo(f *Facts, query *ofac.Query) {
 	memo := f.Request.Memo
+	l.query.NonSDNPossible = query.NonSDNPossible
 	l.findMemoWallet(f, memo)
-	m := memoSearch{looker: l, facts: f, memo: memo}
-	m.query.NonSDNPossible = query.NonSDNPossible
+	m := &l.search
+	*m = memoSearch{looker: l, facts: f, memo: memo}
 	m.findIdentifiers()
+	*m = memoSearch{}
 	query.Name, query.Type, query.ClearedUIDs = memo, ofac.PartyUnknown, nil
 	found := f.List.Memo(query, l.scratch)
 	l.Steps += l.scratch.Steps()
@@ -63,7 +65,6 @@ type memoSearch struct {
 	looker  *Looker
 	facts   *Facts
 	memo    string
-	query   ofac.IdentifierQuery
 	lookups int
 }
 
@@ -97,18 +98,21 @@ func (m *memoSearch) findIdentifiers() {
 // nextWord returns the next word without the signs around it.
 func (m *memoSearch) nextWord(at int) (start, end int) {
 	start = at
-	for start < len(m.memo) && isMemoSpace(m.memo[start]) {
+	for start < len(m.memo) && (isMemoSpace(m.memo[start]) || strings.IndexByte(memoMarks, m.memo[start]) >= 0) {
 		start++
 	}
 	end = start
 	for end < len(m.memo) && !isMemoSpace(m.memo[end]) {
 		end++
 	}
-	for end > start+1 && strings.IndexByte(".:!?#", m.memo[end-1]) >= 0 {
+	for end > start+1 && strings.IndexByte(memoMarks, m.memo[end-1]) >= 0 {
 		end--
 	}
 	return start, end
 }
+
+// memoMarks are signs around a word.
+const memoMarks = ".:!?#"
 
 func isMemoSpace(c byte) bool { return c <= ' ' || strings.IndexByte(",;|()[]{}<>\"'=", c) >= 0 }
 
@@ -124,9 +128,10 @@ var memoLabels = [...]struct {
 
 // memoLabel reads a label, and the number that stands in the same word behind it or "".
 func memoLabel(word string) (class identifier.Class, rest string, ok bool) {
+	first := word[0] &^ 0x20
 	for i := range memoLabels {
 		label := &memoLabels[i]
-		if len(word) < len(label.word) || !strings.EqualFold(word[:len(label.word)], label.word) {
+		if label.word[0] != first || len(word) < len(label.word) || !strings.EqualFold(word[:len(label.word)], label.word) {
 			continue
 		}
 		rest = strings.TrimLeft(word[len(label.word):], ":#.-/")
@@ -195,6 +200,9 @@ func isLatin(c byte) bool { return isWordByte(c) && !isDigit(c) }
 // isHostShape reports whether a word may be a website: a dot with a letter or digit before it and at
 // least two letters behind the last one of its host.
 func isHostShape(word string) bool {
+	if strings.IndexByte(word, '.') < 0 {
+		return false
+	}
 	if at := strings.Index(word, "://"); at >= 0 {
 		word = word[at+3:]
 	}
@@ -220,8 +228,9 @@ func (m *memoSearch) lookUp(class identifier.Class, text string) {
 		return
 	}
 	m.lookups++
-	m.query.Class, m.query.Value = class, text
-	hit, found := m.facts.List.Identifier(&m.query)
+	query := &m.looker.query
+	query.Class, query.Value, query.Country = class, text, ""
+	hit, found := m.facts.List.Identifier(query)
 	if found && (hit.Doubt <= ofac.DoubtSource || hit.Doubt == ofac.DoubtHost) {
 		m.looker.identified = append(m.looker.identified, Identified{InMemo, class, hit})
 	}

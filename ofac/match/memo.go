@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"railguard/ofac/index"
 	"railguard/ofac/list"
@@ -30,7 +31,7 @@ func (x *Index) Memo(q *Query, s *Scratch) Result {
 	s.steps += readSteps * len(name)
 	s.scorer.words = text.AppendWords(s.scorer.words[:0], name, false)
 	x.searchMemo(q, s)
-	if s.readAlike(name) { // It leaves the words of the other reading in the maker.
+	if !isASCII(name) && s.readAlike(name) { // It leaves the words of the other reading in the maker.
 		s.scorer.words = append(s.scorer.words[:0], s.maker.Words...)
 		x.searchMemo(q, s)
 	}
@@ -40,11 +41,19 @@ func (x *Index) Memo(q *Query, s *Scratch) Result {
 	return result
 }
 
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // searchMemo compares the words around every pair that may be part of a listed name.
 func (x *Index) searchMemo(q *Query, s *Scratch) {
 	words := s.scorer.words
-	var starts [memoWordsMax + 1]uint16 // Where each word begins; the word behind the last begins behind the text.
-	var telling [memoWordsMax]memoWord
+	starts, telling := &s.memoStarts, &s.memoTelling
 	count, tells := 0, 0
 	for at := 0; at < len(words) && count < memoWordsMax; count++ {
 		end := bytes.IndexByte(words[at:], ' ')

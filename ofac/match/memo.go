@@ -23,12 +23,12 @@ const (
 // them, so that no match is harder than Possible.
 func (x *Index) Memo(q *Query, s *Scratch) Result {
 	s.hits, s.cut = s.hits[:0], false
-	s.steps, s.maker.Steps, s.scorer.finder.Steps = 0, 0, 0
+	s.maker.Steps, s.scorer.finder.Steps = 0, 0
 	name := q.Name
 	if len(name) > memoBytesMax {
 		name, s.cut = name[:memoBytesMax], true
 	}
-	s.steps += readSteps * len(name)
+	s.steps = readSteps * len(name)
 	s.scorer.words = text.AppendWords(s.scorer.words[:0], name, false)
 	x.searchMemo(q, s)
 	if !isASCII(name) && s.readAlike(name) { // It leaves the words of the other reading in the maker.

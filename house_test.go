@@ -76,7 +76,7 @@ var importLaw = map[string][]string{
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest", "ofac/identifier"},
-	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
+	"httpapi/mcp":        {"engine", "httpapi/guest", "ofac/identifier", "strictjson"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.

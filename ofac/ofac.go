@@ -109,19 +109,19 @@ func Diff(from, to *Index) ListDiff { return match.Diff(from, to) }
 
 // A name to screen and its result (room match).
 type (
-	Query         = match.Query
-	PartyType     = match.PartyType
-	Context       = match.Context
-	Scratch       = match.Scratch
-	Result        = match.Result
-	Match         = match.Match
-	Outcome       = match.Outcome
-	Constant      = match.Constant
+	Query     = match.Query
+	PartyType = match.PartyType
+	Context   = match.Context
+	Scratch   = match.Scratch
+	Result    = match.Result
+	Match     = match.Match
+	Outcome   = match.Outcome
+	Constant  = match.Constant
 
 	IdentifierQuery = match.IdentifierQuery
 	IdentifierMatch = match.IdentifierMatch
 	Doubt           = match.Doubt
-	ExplainedLoss = match.ExplainedLoss
+	ExplainedLoss   = match.ExplainedLoss
 )
 
 // The values of the caller's party type.

@@ -106,20 +106,20 @@ const unresolved = "unresolved"
 
 // screeningCall is the body of POST /v1/screen. The same payment gives the same bytes.
 type screeningCall struct {
-	Token      string          `json:"token"`
-	UserToken  string          `json:"userToken,omitempty"`
-	Amount     json.RawMessage `json:"amount"`
-	Chain      string          `json:"chain"`
-	Rail       string          `json:"rail"`
-	Wallet     string          `json:"cpWallet"`
-	Protocol   string          `json:"protocol"`
-	TravelRule string          `json:"travelRuleRef,omitempty"`
-	Reference  string          `json:"paymentRef,omitempty"`
-	Hold       *ttl            `json:"hold,omitempty"`
-	Payer      string          `json:"payerWallet"`
-	Wallets    []roleWallet    `json:"wallets,omitempty"`
-	Memo       string          `json:"memo,omitempty"`
-	Parties    []partyIdentifier          `json:"cpIdentifiers,omitempty"`
+	Token      string            `json:"token"`
+	UserToken  string            `json:"userToken,omitempty"`
+	Amount     json.RawMessage   `json:"amount"`
+	Chain      string            `json:"chain"`
+	Rail       string            `json:"rail"`
+	Wallet     string            `json:"cpWallet"`
+	Protocol   string            `json:"protocol"`
+	TravelRule string            `json:"travelRuleRef,omitempty"`
+	Reference  string            `json:"paymentRef,omitempty"`
+	Hold       *ttl              `json:"hold,omitempty"`
+	Payer      string            `json:"payerWallet"`
+	Wallets    []roleWallet      `json:"wallets,omitempty"`
+	Memo       string            `json:"memo,omitempty"`
+	Parties    []partyIdentifier `json:"cpIdentifiers,omitempty"`
 }
 
 // partyIdentifier is an identifier of the counterparty.

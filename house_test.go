@@ -24,14 +24,14 @@ const module = "railguard"
 // importLaw says which packages a package may import. A package that is not here must not
 // exist.
 var importLaw = map[string][]string{
-	"ofac":               {"ofac/identifier", "ofac/index", "ofac/list", "ofac/match", "ofac/text"},
-	"ofac/list":          {},
-	"ofac/text":          {"ofac/perfect"},
-	"ofac/index":         {"ofac/identifier", "ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
-	"ofac/match":         {"ofac/identifier", "ofac/index", "ofac/list", "ofac/text"},
-	"ofac/perfect":       {},
-	"ofac/place":         {"ofac/perfect", "ofac/text"},
-	"ofac/wallet":        {}, "ofac/identifier": {},
+	"ofac":         {"ofac/identifier", "ofac/index", "ofac/list", "ofac/match", "ofac/text"},
+	"ofac/list":    {},
+	"ofac/text":    {"ofac/perfect"},
+	"ofac/index":   {"ofac/identifier", "ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
+	"ofac/match":   {"ofac/identifier", "ofac/index", "ofac/list", "ofac/text"},
+	"ofac/perfect": {},
+	"ofac/place":   {"ofac/perfect", "ofac/text"},
+	"ofac/wallet":  {}, "ofac/identifier": {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
 	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
@@ -76,8 +76,8 @@ var importLaw = map[string][]string{
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
-	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},
-	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
+	"httpapi/x402":       {"cluster/timing", "httpapi/guest", "ofac/identifier"},
+	"httpapi/mcp":        {"engine", "httpapi/guest", "ofac/identifier", "strictjson"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.

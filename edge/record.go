@@ -264,6 +264,9 @@ func (j *Judge) makeFilters() {
 	for i := range s.request.Wallets[:s.request.WalletCount] {
 		s.addWallet(s.request.Wallets[i].Address)
 	}
+	for i := range s.request.Identifiers[:s.request.IdentifierCount] {
+		s.addIdentifier(&s.request.Identifiers[i])
+	}
 	name := f.PartyFilter // Set when the list was asked; it was not asked if there was nobody to screen.
 	if f.Token != engine.TokenGood {
 		name = engine.NameFilterKey(s.request.Name)
@@ -345,7 +348,8 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 			add(nameEvidence(party.name, &party.result.Matches[i], list))
 		}
 	}
-	return items, truncated || size > matchesBytesMax
+	addToldEvidence(f, list, add)
+	return items, truncated || f.Memo.Names.Truncated || size > matchesBytesMax
 }
 
 // partyOf returns the word of evidence for whom a wallet stands.

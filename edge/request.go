@@ -93,9 +93,9 @@ func (j *Judge) Read() error {
 	return nil
 }
 
-// ownWords are the members in which no wallet is looked for: the credentials, the wallets
-// themselves and the key.
-var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey"}
+// ownWords are the members in which no wallet is looked for here: the credentials, the wallets
+// themselves, the key, and the memo, which is searched by rules of its own.
+var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey", "memo"}
 
 // findElsewhere finds wallets in all texts of the call but those, in members that are unknown
 // too.

@@ -59,7 +59,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on the active list, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
 		Default: "on, final", Params: "none"},
 	RulePartyName: {Static: partyNameListed,
-		Trigger: "The counterparty name is a strong match of a listed name.",
+		Trigger: "The counterparty name is a strong match of a listed name, or an identifier of the counterparty is a listed party's.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RuleChain: {Static: chainPolicy, ComparedStatic: compareChain,
 		Trigger: "The chain of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
@@ -80,13 +80,13 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The rail of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
 		Default: "on when a policy says so", Params: "allowedRails; mode"},
 	RuleRailChain: {Static: railChainMismatch, ComparedStatic: compareRailChain,
-		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets.",
+		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets; or an identifier of the counterparty is none of its type.",
 		Default: "on", Params: "mode"},
 	RuleParty: {Static: doubtfulParty, ComparedStatic: compareParty,
 		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place.",
 		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions; mode"},
 	RulePossibleName: {Static: possibleName,
-		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. Or the list is too old: nobody fetched, imported or confirmed one for ofac.reviewAge (7 days), or, where ofac.onStale is review, for ofac.maxAge.",
+		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier. Or the list is too old: nobody fetched, imported or confirmed one for ofac.reviewAge (7 days), or, where ofac.onStale is review, for ofac.maxAge.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs, ofac.reviewAge, ofac.maxAge with ofac.onStale; mode, but not of the list's age"},
 	RuleCredentialContext: {Static: credentialContext,
 		Trigger: "The credential may not be used so: the chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses; or a user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
@@ -149,6 +149,9 @@ func partyNameListed(f *Facts) Sub {
 	if f.PartyName.Outcome == ofac.Listed {
 		return 1 + listFamily(&f.PartyName)
 	}
+	if f.identifierListed() {
+		return subIdentifierListed
+	}
 	return 0
 }
 
@@ -169,7 +172,7 @@ func possibleName(f *Facts) Sub {
 	case readInPart(&f.UserName):
 		return 7
 	}
-	return 0
+	return possibleTold(f)
 }
 
 // readInPart reports whether a name was not read to its end and is not listed already: the rest
@@ -305,7 +308,7 @@ func railChainMismatch(f *Facts) Sub {
 	}
 	wallet := trimSpace(f.Request.Wallet)
 	if wallet == "" {
-		return f.Request.unreadWallets()
+		return unreadTold(f)
 	}
 	switch chain {
 	case ChainETH, ChainBASE:
@@ -320,7 +323,7 @@ func railChainMismatch(f *Facts) Sub {
 	if sub := walletGrammar(wallet); sub != 0 {
 		return sub
 	}
-	return f.Request.unreadWallets()
+	return unreadTold(f)
 }
 
 func compareRailChain(f *Facts) []Compared {

@@ -89,10 +89,12 @@ func (c *Case) readRequest() {
 	}
 }
 
-// otherWallets returns everything that the call said of wallets besides cpWallet.
-func (c *Case) otherWallets() string {
+// otherTold returns everything else for which the list is asked: wallets besides cpWallet, identifiers
+// and the memo.
+func (c *Case) otherTold() string {
 	edge := &c.Record.Edge
-	return string(edge.Get(leaf.TagPayer)) + string(edge.Get(leaf.TagWallets)) + string(edge.Get(leaf.TagElsewhere))
+	return string(edge.Get(leaf.TagPayer)) + string(edge.Get(leaf.TagWallets)) + string(edge.Get(leaf.TagElsewhere)) +
+		string(edge.Get(leaf.TagIdentifiers)) + string(edge.Get(leaf.TagMemo))
 }
 
 // readText returns the text of a JSON string, and "" for any other value. A call is read in the
@@ -207,7 +209,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	f := &c.Facts
 	f.Policy, f.List, c.Moment.Policy = policy, list, policy
 	if list != nil {
-		f.OperatorListed, f.PartyListed = false, false
+		f.OperatorListed, f.PartyListed, f.OtherListed = false, false, 0
 		looker.Look(f)
 	}
 	hits := c.Rules.JudgeStatic(f)

@@ -124,8 +124,16 @@ type PartyMatch struct {
 	Programs []string `json:"programs,omitempty"`
 	Ticker   string   `json:"ticker,omitempty"`
 	Document string   `json:"document,omitempty"`
-	Cleared  bool     `json:"cleared,omitempty"`
-	Why      string   `json:"why,omitempty"`
+
+	Identifier        string `json:"identifier,omitempty" doc:"The number or address of the listed party, as published."`
+	IdentifierType    string `json:"identifierType,omitempty" doc:"What the list has it as; other: of no known type."`
+	IdentifierLabel   string `json:"identifierLabel,omitempty" doc:"What the publisher calls it."`
+	IdentifierCountry string `json:"identifierCountry,omitempty"`
+	ReadAs            string `json:"readAs,omitempty" doc:"What the call's identifier was read as."`
+	Member            string `json:"member,omitempty" doc:"The member of the call that hit."`
+
+	Cleared bool   `json:"cleared,omitempty"`
+	Why     string `json:"why,omitempty"`
 }
 
 type LadderStep struct {

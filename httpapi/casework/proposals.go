@@ -148,7 +148,7 @@ func writeWaiting(c *border.Request, m *strictjson.Members, view *fsm.View, wait
 }
 
 // shownOfProposal are the members of a proposal's leaf that are shown beside its content.
-var shownOfProposal = []string{"proposalId", "twoPersons", "act", "txnId", "disposition", "keyId", "from", "to", "proposedBy"}
+var shownOfProposal = []string{"proposalId", "twoPersons", "act", "txnId", "disposition", "caseId", "keyId", "from", "to", "proposedBy"}
 
 // writeProposal writes what is proposed, from its leaf. The content is what the edge wrote
 // into the leaf: what the act's own leaf will hold.

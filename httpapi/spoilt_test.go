@@ -78,7 +78,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/policy/shadow/{id}/promote": {`{$why}`},
 	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
 	"POST /v1/reviews/{txnId}/withdraw":   {`{"reviewedBy":"Ann","reason":"r"}`},
-	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","valueUSD":1}}`, `{"to":"REPORTED","by":"Ann","reference":"R-1"}`},
+	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","valueUSD":1}}`},
 	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","narrative":"n","bsaId":"31000000000001"}`},
 	"POST /v1/alerts/acknowledge":         {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
 	"POST /v1/alerts/{id}/acknowledge":    {`{"by":"Ann","reason":"r"}`},
@@ -133,11 +133,12 @@ var spoiltBefore = map[string]string{
 
 // spoiltNot are members that no body here has, each with the reason.
 var spoiltNot = map[string]string{
-	"POST /v1/proposals/{id}/confirm reason":   "needs what another person proposed: TestTwoPersonsOverHTTP",
-	"POST /v1/proposals/{id}/withdraw reason":  "needs what another person proposed: TestTwoPersonsOverHTTP",
-	"POST /v1/webhooks/{id}/redeliver eventId": "needs an event that a webhook is told of: TestWebhooksOverHTTP",
-	"POST /v1/audit/search cursor":             "needs a cursor that a page gave: TestNamesAreAskedByBody",
-	"POST /v1/cluster/drain grace":             "the node would answer nothing any more: TestDrainOverHTTP",
+	"POST /v1/proposals/{id}/confirm reason":       "needs what another person proposed: TestTwoPersonsOverHTTP",
+	"POST /v1/proposals/{id}/withdraw reason":      "needs what another person proposed: TestTwoPersonsOverHTTP",
+	"POST /v1/webhooks/{id}/redeliver eventId":     "needs an event that a webhook is told of: TestWebhooksOverHTTP",
+	"POST /v1/sanctions/cases/{id}/move reference": "needs a case that is a true match: TestAnOfficersWalk",
+	"POST /v1/audit/search cursor":                 "needs a cursor that a page gave: TestNamesAreAskedByBody",
+	"POST /v1/cluster/drain grace":                 "the node would answer nothing any more: TestDrainOverHTTP",
 }
 
 // spoiltWorld makes a node with one thing of each kind, and a replacer from $ words to

@@ -133,8 +133,8 @@ func (m *desk) enterCases(s *wire.Screen, record uint64) {
 			continue
 		}
 		m.openCase(SanctionsRow{
-			Leaf: m.size, At: m.now, DueAt: engine.ReportDue(m.now), Root: root, Cause: cause, First: record, Last: record, Count: 1, Amount: s.Amount,
-			Later: m.size, State: wire.SanctionsOpen, Owner: owner,
+			Leaf: m.nextLeaf(), At: m.now, DueAt: engine.ReportDue(m.now), Root: root, Cause: cause, First: record, Last: record, Count: 1, Amount: s.Amount,
+			Later: m.nextLeaf(), State: wire.SanctionsOpen, Owner: owner,
 		})
 	}
 }
@@ -143,7 +143,7 @@ func (m *desk) openCase(row SanctionsRow) {
 	before := ""
 	if at, known := m.caseAt[row.key()]; known {
 		row.Before = m.cases.At(at).Leaf
-		before = m.ids.CaseID(row.Before)
+		before = m.describeCaseOf(m.cases.At(at), 0).CaseID
 	}
 	if m.cases.Len() >= sanctionsRowsMax(m.limits) {
 		m.packCases()
@@ -152,7 +152,7 @@ func (m *desk) openCase(row SanctionsRow) {
 	m.take(wire.TableCases, row.Owner, oneRow)
 	m.remindOfCase(&row)
 	event := leaf.SanctionsOpened{
-		SanctionsCase: m.describeCaseOf(&row, 0), TxnID: m.ids.TxnID(row.First), ScreenedLeaf: row.First, Amount: row.Amount, DueAt: row.DueAt, CaseBefore: before,
+		SanctionsCase: m.describeCaseOf(&row, 0), TxnID: m.txnOf(row.First), ScreenedLeaf: row.First, Amount: row.Amount, DueAt: row.DueAt, CaseBefore: before,
 	}
 	m.writeCase(leaf.KindSanctionsOpened, event, row.Leaf, row.First)
 }
@@ -165,16 +165,22 @@ func (m *desk) joinCase(at uint64, amount engine.USD, record uint64) {
 	if row.State != wire.SanctionsNotTheParty || row.Told {
 		return
 	}
-	event := leaf.SanctionsAgain{SanctionsCase: m.describeCaseOf(row, row.Later), TxnID: m.ids.TxnID(record), ScreenedLeaf: record, Amount: amount, Count: row.Count}
-	row.Told, row.Later = true, m.size
+	event := leaf.SanctionsAgain{SanctionsCase: m.describeCaseOf(row, row.Later), TxnID: m.txnOf(record), ScreenedLeaf: record, Amount: amount, Count: row.Count}
+	row.Told, row.Later = true, m.nextLeaf()
 	m.writeCase(leaf.KindSanctionsAgain, event, row.Leaf, record)
 }
 
 // writeCase writes a leaf about a case that no record asked for. It is not found by its agent.
 func (m *desk) writeCase(kind string, event any, opened, record uint64) {
-	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, kind), m.caseFilter(opened), engine.FilterKey(engine.FilterTxn, m.ids.TxnID(record)))
+	filters := append(m.filters(3), engine.FilterKey(engine.FilterKind, kind), m.caseFilter(opened), engine.FilterKey(engine.FilterTxn, m.txnOf(record)))
 	m.appendLeaf(append(leaf.AppendEvent(m.head(kind), kind, event), '}'), filters)
 }
+
+// nextLeaf is the leaf that is written next.
+func (m *desk) nextLeaf() uint64 { return m.size }
+
+// txnOf names the transaction of a case's record.
+func (m *desk) txnOf(record uint64) string { return m.ids.TxnID(record) }
 
 func (m *desk) caseFilter(opened uint64) uint64 {
 	return engine.FilterKey(engine.FilterCase, m.ids.CaseID(opened))
@@ -235,7 +241,7 @@ func (m *desk) sanctionsDue(due *dueRow) {
 	}
 	row, kind := m.cases.Edit(at), leaf.Due(due.Kind)
 	event := leaf.SanctionsDue{SanctionsCase: m.describeCaseOf(row, row.Later), DueAt: row.DueAt, Count: row.Count, Amount: row.Amount}
-	row.Later = m.size
+	row.Later = m.nextLeaf()
 	m.writeDueEvent(kind, event, m.caseFilter(row.Leaf))
 	if kind == leaf.DueSanctionsSoon {
 		m.calendar.addReminderNow(row.DueAt, leaf.DueSanctionsLate, row.Leaf, 0)
@@ -246,7 +252,7 @@ func (m *desk) sanctionsDue(due *dueRow) {
 		kind: wire.AlertReport, subject: wire.AlertSubject(0, row.Leaf), owner: row.Owner,
 		event: leaf.AlertOpened{
 			CaseID: event.CaseID, Amount: &event.Amount, Payments: uint32(min(row.Count, 1<<32-1)), UID: event.UID,
-			Subject: leaf.Subject{TxnID: m.ids.TxnID(first), ScreenedLeaf: &first, AgentID: event.AgentID, UserID: event.UserID},
+			Subject: leaf.Subject{TxnID: m.txnOf(first), ScreenedLeaf: &first, AgentID: event.AgentID, UserID: event.UserID},
 		},
 	}, &wire.Common{})
 }
@@ -276,7 +282,7 @@ func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 	if moved.isHeld() && !row.isHeld() && m.refuseShare(wire.TableCases, row.Owner, oneRow, r) {
 		return
 	}
-	who, counts := m.settlePersons(sanctionsAct(b, m.ids), &b.Common, r)
+	who, counts := m.settlePersons(sanctionsAct(b, m.describeCaseOf(row, 0).CaseID), &b.Common, r)
 	if !counts {
 		return
 	}
@@ -284,7 +290,7 @@ func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 		SanctionsCase: m.describeCaseOf(row, row.Later), From: SanctionsState(b.From), To: SanctionsState(b.To), CaseKind: SanctionsKind(moved.Kind),
 		DueAt: row.DueAt, Reference: b.Reference, Persons: who,
 	}
-	switch moved.Later = m.size; {
+	switch moved.Later = m.nextLeaf(); {
 	case moved.isHeld() && !row.isHeld():
 		m.take(wire.TableCases, row.Owner, oneRow)
 	case row.isHeld() && !moved.isHeld():
@@ -293,7 +299,7 @@ func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 	if *m.cases.Edit(at) = moved; b.To == wire.SanctionsOpen {
 		m.remindOfCase(&moved)
 	}
-	m.writeAct(leaf.KindSanctionsMoved, event, &who, &b.Common, r, m.caseFilter(moved.Leaf), engine.FilterKey(engine.FilterTxn, m.ids.TxnID(moved.First)))
+	m.writeAct(leaf.KindSanctionsMoved, event, &who, &b.Common, r, m.caseFilter(moved.Leaf), engine.FilterKey(engine.FilterTxn, m.txnOf(moved.First)))
 }
 
 // movedCase returns a case after a step.
@@ -343,12 +349,12 @@ func (m *desk) soundProperty(p *wire.BlockedProperty) bool {
 
 // sanctionsAct is what a step of a case does. Whatever ends the duty to report is what the policy
 // calls sanctions.close. The proposal names no record, because a record's leaves show to an operator.
-func sanctionsAct(b *wire.SanctionsCase, ids *IDs) *act {
+func sanctionsAct(b *wire.SanctionsCase, id string) *act {
 	said := *b
 	said.Common = wire.Common{}
 	a := &act{
 		kind: wire.KindSanctions, topic: b.Leaf, said: &said, record: &said,
-		event: leaf.ActProposed{Kind: leaf.KindSanctionsMoved, CaseID: ids.CaseID(b.Leaf), From: SanctionsState(b.From), To: SanctionsState(b.To)},
+		event: leaf.ActProposed{Kind: leaf.KindSanctionsMoved, CaseID: id, From: SanctionsState(b.From), To: SanctionsState(b.To)},
 	}
 	switch b.To {
 	case wire.SanctionsNotTheParty, wire.SanctionsReported, wire.SanctionsClosed:

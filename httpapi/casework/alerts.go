@@ -117,7 +117,7 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 
 // pathAlert returns the leaf of the alert that the path names.
 func pathAlert(c *border.Request) (uint64, error) {
-	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
+	at, ok := idsOf(c).ParseAlert(c.PathValue("id"))
 	if !ok {
 		return 0, noAlert()
 	}

@@ -79,7 +79,7 @@ func listProposals(c *border.Request) (border.Answer, error) {
 
 // pathProposal returns the open proposal of the path, and the state that it was read in.
 func pathProposal(c *border.Request) (*fsm.View, *fsm.Waiting, error) {
-	at, ok := c.Judge.Terms.IDs.ParseProposal(c.PathValue("id"))
+	at, ok := idsOf(c).ParseProposal(c.PathValue("id"))
 	if !ok {
 		return nil, nil, noProposal()
 	}

@@ -38,11 +38,14 @@ const (
 // noAdvice stands in every document of this file.
 const noAdvice = "This is a draft made from records, and no legal advice: compare it with the regulation in force before it is used."
 
+// idsOf returns the ids of the cluster.
+func idsOf(c *border.Request) *fsm.IDs { return c.Judge.Terms.IDs }
+
 func noCase() *border.Error { return border.NotFound("no such sanctions case, or past its time") }
 
 // loadCase returns the case of the path, and the state that it was read in.
 func loadCase(c *border.Request) (*fsm.View, *fsm.SanctionsRow, error) {
-	at, ok := c.Judge.Terms.IDs.ParseCase(c.PathValue("id"))
+	at, ok := idsOf(c).ParseCase(c.PathValue("id"))
 	if !ok {
 		return nil, nil, noCase()
 	}
@@ -65,7 +68,7 @@ func loadCase(c *border.Request) (*fsm.View, *fsm.SanctionsRow, error) {
 
 // writeCaseHead writes what the state has of a case.
 func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsRow, now engine.Time) {
-	ids := c.Judge.Terms.IDs
+	ids := idsOf(c)
 	m.Text("caseId", ids.CaseID(row.Leaf))
 	m.Text("state", fsm.SanctionsState(row.State))
 	m.TextOrNull("kind", fsm.SanctionsKind(row.Kind))
@@ -235,7 +238,7 @@ func writeCaseRecord(m *strictjson.Members, l *edge.Leaf) {
 
 // caseRecords returns the payments of a case that history still has, oldest first.
 func caseRecords(c *border.Request, row *fsm.SanctionsRow) (records []edge.Leaf, whole bool, err error) {
-	pair := engine.FilterKey(engine.FilterCase, fsm.CasePair(c.Judge.Terms.IDs, row.Root, row.Cause))
+	pair := engine.FilterKey(engine.FilterCase, fsm.CasePair(idsOf(c), row.Root, row.Cause))
 	err = walkLeaves(c, row.First, row.Last+1, []uint64{engine.FilterKey(engine.FilterKind, leaf.KindScreen), pair}, func(l *edge.Leaf) bool {
 		if l.Kind() == leaf.KindScreen && l.Text("verdict") == "BLOCK" {
 			records = append(records, *l)
@@ -247,7 +250,7 @@ func caseRecords(c *border.Request, row *fsm.SanctionsRow) (records []edge.Leaf,
 
 // caseHistory returns what happened to a case, oldest first.
 func caseHistory(c *border.Request, row *fsm.SanctionsRow) (items []strictjson.Members, err error) {
-	id := c.Judge.Terms.IDs.CaseID(row.Leaf)
+	id := idsOf(c).CaseID(row.Leaf)
 	items = []strictjson.Members{}
 	err = walkLeaves(c, row.Leaf, row.Later+1, []uint64{engine.FilterKey(engine.FilterCase, id)}, func(l *edge.Leaf) bool {
 		if l.Text("caseId") != id {

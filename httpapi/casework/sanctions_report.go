@@ -217,7 +217,7 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 	m.List("members", items)
 	m.Bool("recordsComplete", whole)
 	c.Judge.Index = view.Index
-	id := c.Judge.Terms.IDs.CaseID(row.Leaf)
+	id := idsOf(c).CaseID(row.Leaf)
 	return answerForm(c, form, m, "sanctions-"+id, "Report under "+regulation, reportColumns, rows)
 }
 
@@ -307,7 +307,7 @@ func annualMembers(ends engine.Time, due engine.Day) (m strictjson.Members) {
 
 // writeProperty writes one entry of the register, as JSON and as cells.
 func writeProperty(c *border.Request, row *fsm.SanctionsRow) (m strictjson.Members, cells []string) {
-	p, id, released := row.Facts.Property, c.Judge.Terms.IDs.CaseID(row.Leaf), ""
+	p, id, released := row.Facts.Property, idsOf(c).CaseID(row.Leaf), ""
 	m.Text("caseId", id)
 	m.Time("blockedAt", row.At)
 	m.Text("party", p.Party)

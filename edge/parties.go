@@ -170,3 +170,6 @@ func (js *Judges) listOf(l *Leaf) (list *ofac.Index, gone string) {
 	}
 	return list, ""
 }
+
+// ListOf finds the list that a record was judged with. gone says why there is none.
+func (js *Judges) ListOf(l *Leaf) (list *ofac.Index, gone string) { return js.listOf(l) }

@@ -66,6 +66,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.record.Subs = s.subs[:0]
 	wire.PackHits(&s.hits, &s.record)
 	s.subs = s.record.Subs
+	s.nameCauses()
 	j.noteLapse()
 	if s.facts.Token != engine.TokenGood {
 		// R1 excludes all other rules: only the evidence names a party, and the basis has no

@@ -86,7 +86,8 @@ const (
 	FilterWallet   FilterField = 6 // Canonical wallet.
 	FilterName     FilterField = 7 // Normalised counterparty name.
 	FilterFleet    FilterField = 8
-	FilterTxn      FilterField = 9 // txn_… that a later event refers to.
+	FilterTxn      FilterField = 9  // txn_… that a later event refers to.
+	FilterCase     FilterField = 10 // case_… of a sanctions case; of a record: its pair, see fsm.CasePair.
 
-	FilterIdentifier FilterField = 10 // Family and normal form of an identifier of the counterparty.
+	FilterIdentifier FilterField = 11 // Family and normal form of an identifier of the counterparty.
 )

@@ -225,6 +225,8 @@ func (w *world) randomScreens(random *rand.Rand) {
 			s.Version = uint16(random.IntN(4))
 		case 4:
 			s.ValidUntil = w.now + engine.Time(random.IntN(2))
+		case 7:
+			s.Mask, s.Subs, s.Causes = 1<<7, []byte{1}, randomCauses(random)
 		case 5, 6:
 			s.Basis.Cleared = w.m.settings.ClearedVersion() - random.Uint64N(2)
 		}

@@ -80,6 +80,7 @@ type (
 	Matchers     = match.Matchers
 	Help         = match.Help
 	Counts       = index.Counts
+	Entry        = index.Entry
 	WalletMatch  = index.WalletMatch
 	TaxMatch     = index.TaxMatch
 	ListDiff     = index.ListDiff

@@ -24,20 +24,20 @@ const module = "railguard"
 // importLaw says which packages a package may import. A package that is not here must not
 // exist.
 var importLaw = map[string][]string{
-	"ofac":         {"ofac/index", "ofac/list", "ofac/match", "ofac/text"},
-	"ofac/list":    {},
-	"ofac/text":    {"ofac/perfect"},
-	"ofac/index":   {"ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
-	"ofac/match":   {"ofac/index", "ofac/list", "ofac/text"},
-	"ofac/perfect": {},
-	"ofac/wallet":  {}, "ofac/identifier": {},
+	"ofac":               {"ofac/index", "ofac/list", "ofac/match", "ofac/text"},
+	"ofac/list":          {},
+	"ofac/text":          {"ofac/perfect"},
+	"ofac/index":         {"ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
+	"ofac/match":         {"ofac/index", "ofac/list", "ofac/text"},
+	"ofac/perfect":       {},
+	"ofac/wallet":        {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
 	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
 	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
 	"ofac/listtest":      {"ofac/list"}, // Only for tests and benches.
-	"engine":             {"ofac", "ofac/identifier", "ofac/wallet"},
+	"engine":             {"ofac", "ofac/wallet"},
 	"engine/credential":  {"engine"},
 	"fsm/wire":           {"engine"},
 	"fsm/leaf":           {"engine", "fsm/wire"},
@@ -76,7 +76,7 @@ var importLaw = map[string][]string{
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},
-	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest", "ofac/identifier"},
+	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.

@@ -16,8 +16,7 @@ import (
 // misspelling. The call would then be judged without something its sender meant to say, so it
 // is refused. Any other unknown member is ignored and named in a warning.
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets",
-	"cpRegion", "originCountry", "memo", "cpIdentifiers")
+	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets")
 
 // itemShape is requestShape for an item of a batch, which has the idempotency key as a member
 // instead of a header.
@@ -60,20 +59,15 @@ func (j *Judge) Read() error {
 		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
 		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
 		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
-		Payer:   f.Text("payerWallet", engine.FieldMax),
-		Country: f.Text("cpCountry", engine.FieldMax), Region: f.Text("cpRegion", engine.FieldMax), Address: f.Name("cpAddress"),
-		Origin: f.Text("originCountry", engine.FieldMax), Memo: f.Name("memo"),
+		Payer: f.Text("payerWallet", engine.FieldMax),
 	}
 	if f.Given("wallets") {
 		f.Report(s.request.ReadWallets(j.call.Document.Raw("wallets")))
 	}
-	if f.Given("cpIdentifiers") {
-		f.Report(s.request.ReadIdentifiers(j.call.Document.Raw("cpIdentifiers")))
-	}
 	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
 		s.request.Model = alias
 	}
-	s.context = ofac.Context{Country: s.request.Country, BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: s.request.Address}
+	s.context = ofac.Context{Country: f.Text("cpCountry", engine.FieldMax), BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: f.Name("cpAddress")}
 	s.findElsewhere(j.call)
 	seconds, sound := readHold(j.call.Document.Raw("hold"))
 	if s.hold = seconds; !sound {

@@ -23,15 +23,6 @@ type Request struct {
 	Payer       string                 // payerWallet
 	Wallets     [WalletsMax]RoleWallet // wallets; the first WalletCount.
 	WalletCount int
-
-	// What else the call says of the counterparty, and of where the payment comes from.
-	Country         string                     // cpCountry
-	Region          string                     // cpRegion
-	Address         string                     // cpAddress
-	Origin          string                     // originCountry
-	Memo            string                     // memo: a text that travels with the payment.
-	Identifiers     [IdentifiersMax]Identifier // cpIdentifiers; the first IdentifierCount.
-	IdentifierCount int
 }
 
 // TokenState is the result of checking a credential without looking at any state.

@@ -115,7 +115,7 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("reason", r.Reason)
 	if r.Request != nil {
 		line("amount", plainText(r.Request["amount"])+" USD")
-		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpRegion", "cpDateOfBirth", "cpIdentifiers", "originCountry", "memo", "chain", "rail", "protocol", "paymentRef"} {
+		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpDateOfBirth", "chain", "rail", "protocol", "paymentRef"} {
 			line(map[string]string{"cpName": "to", "cpWallet": "to wallet"}[name]+map[bool]string{true: name}[name != "cpName" && name != "cpWallet"], plainText(r.Request[name]))
 		}
 	}

@@ -81,7 +81,7 @@ function parties(record) {
       h('li', null, h('span', {class: 'quiet'}, 'agent '), partyLink(record.agentId, record.agentName), ` (${record.agentType ?? '?'}) `, record.credentialStatus && badge(record.credentialStatus)),
       record.userId && h('li', null, h('span', {class: 'quiet'}, 'user '), partyLink(record.userId)),
       h('li', null, h('span', {class: 'quiet'}, 'counterparty'), ` ${q.cpName ?? '–'}`)),
-    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Wallet that pays', q.payerWallet && h('span', {class: 'mono'}, q.payerWallet)], ...(q.wallets ?? []).map((w) => [`Wallet, ${w.role}`, h('span', {class: 'mono'}, w.address)]), ['Type', q.cpType], ['Country', q.cpCountry], ['Region', q.cpRegion], ['Asked from', q.originCountry], ...(Array.isArray(q.cpIdentifiers) ? q.cpIdentifiers : []).map((i) => [`Identifier, ${i.type}`, h('span', {class: 'mono'}, [i.value, i.country].filter(Boolean).join(', '))]), ['Identifiers', typeof q.cpIdentifiers === 'string' && q.cpIdentifiers], ['Memo', q.memo], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
+    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Wallet that pays', q.payerWallet && h('span', {class: 'mono'}, q.payerWallet)], ...(q.wallets ?? []).map((w) => [`Wallet, ${w.role}`, h('span', {class: 'mono'}, w.address)]), ['Type', q.cpType], ['Country', q.cpCountry], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
       ['Protocol', q.protocol], ['Reference', q.paymentRef]].filter(([, v]) => v)));
 }
 

@@ -70,13 +70,8 @@ func (c *Case) readRequest() {
 		TravelRule: text(leaf.TagTravelRule),
 	}
 	c.request.Payer = text(leaf.TagPayer)
-	c.request.Country, c.request.Region, c.request.Address = text(leaf.TagCountry), text(leaf.TagRegion), text(leaf.TagAddress)
-	c.request.Origin, c.request.Memo = text(leaf.TagOrigin), text(leaf.TagMemo)
 	if raw := x.Edge.Get(leaf.TagWallets); raw != nil {
 		_ = c.request.ReadWallets(raw) // It was read before the record was written.
-	}
-	if raw := x.Edge.Get(leaf.TagIdentifiers); raw != nil {
-		_ = c.request.ReadIdentifiers(raw)
 	}
 	c.request.Elsewhere, c.request.ElsewhereMore = strings.CutSuffix(string(x.Edge.Get(leaf.TagElsewhere)), "+")
 	if c.request.Model == "" {

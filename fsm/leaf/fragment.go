@@ -53,11 +53,6 @@ const (
 	TagPayer      Tag = 47 // payerWallet
 	TagWallets    Tag = 48 // wallets
 
-	TagRegion      Tag = 49 // cpRegion
-	TagOrigin      Tag = 50 // originCountry
-	TagMemo        Tag = 51 // memo
-	TagIdentifiers Tag = 52 // cpIdentifiers
-
 	// TagLast is the highest possible number. Unknown numbers are a newer release's: they are
 	// kept, and shown as bytes.
 	TagLast = 63

@@ -207,7 +207,7 @@ var masks = map[bool]func(name string) string{
 	false: func(string) string { return "" },
 	true: func(name string) string {
 		switch name {
-		case "cpName", "cpDateOfBirth", "cpAddress", "memo", "cpIdentifiers":
+		case "cpName", "cpDateOfBirth", "cpAddress":
 			return MaskedText
 		}
 		return ""

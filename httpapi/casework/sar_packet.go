@@ -98,13 +98,13 @@ type sarPacket struct {
 func sarSubject(l *edge.Leaf) (m strictjson.Members) {
 	l.CopyTo(&m, "agentId", "agentName", "agentType", "operatorLegalName", "userId", "fleetId", "chain")
 	var party strictjson.Members
-	for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "cpAddress", "cpRegion", "cpIdentifiers"} {
+	for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "cpAddress"} {
 		if raw := l.Raw("_request", name); raw != nil {
 			party.Raw(name, raw)
 		}
 	}
 	m.Object("counterparty", party)
-	for _, name := range []string{"payerWallet", "wallets", "originCountry", "memo"} {
+	for _, name := range []string{"payerWallet", "wallets"} {
 		if raw := l.Raw("_request", name); raw != nil {
 			m.Raw(name, raw)
 		}

@@ -148,10 +148,6 @@ type RecordedRequest struct {
 	CpCountry     *string `json:"cpCountry,omitempty"`
 	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty"`
 	CpAddress     *string `json:"cpAddress,omitempty"`
-	CpRegion      *string `json:"cpRegion,omitempty"`
-	OriginCountry *string `json:"originCountry,omitempty"`
-	Memo          *string `json:"memo,omitempty"`
-	CpIdentifiers any     `json:"cpIdentifiers,omitempty" doc:"A list of type, value and country; *** where personal data is hidden."`
 	PaymentRef    *string `json:"paymentRef,omitempty"`
 	Hold          *struct {
 		TtlSeconds int64 `json:"ttlSeconds"`

@@ -14,8 +14,7 @@ import (
 
 var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
 	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet", "payerWallet", "wallets",
-	"cpCountry", "cpRegion", "originCountry", "cpIdentifiers", "memo"}
+	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet", "payerWallet", "wallets"}
 
 // csvEndMark is the first cell of the last row.
 const csvEndMark = "end"
@@ -57,9 +56,9 @@ func csvValue(column string, l, d *edge.Leaf) string {
 		return hex.EncodeToString(hash[:])
 	case "amount":
 		return string(l.Raw("_request", "amount"))
-	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet", "cpCountry", "cpRegion", "originCountry", "memo":
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet":
 		return l.Text("_request", column)
-	case "wallets", "cpIdentifiers":
+	case "wallets":
 		return string(l.Raw("_request", column))
 	case "listVersion", "policyVersion":
 		return strconv.FormatUint(l.Number(column), 10)

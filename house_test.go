@@ -24,28 +24,27 @@ const module = "railguard"
 // importLaw says which packages a package may import. A package that is not here must not
 // exist.
 var importLaw = map[string][]string{
-	"ofac":               {"ofac/index", "ofac/list", "ofac/match", "ofac/text"},
-	"ofac/list":          {},
-	"ofac/text":          {"ofac/perfect"},
-	"ofac/index":         {"ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
-	"ofac/match":         {"ofac/index", "ofac/list", "ofac/text"},
-	"ofac/perfect":       {},
-	"ofac/wallet":        {},
+	"ofac":         {"ofac/identifier", "ofac/index", "ofac/list", "ofac/match", "ofac/text"},
+	"ofac/list":    {},
+	"ofac/text":    {"ofac/perfect"},
+	"ofac/index":   {"ofac/identifier", "ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
+	"ofac/match":   {"ofac/identifier", "ofac/index", "ofac/list", "ofac/text"},
+	"ofac/place":   {"ofac/perfect", "ofac/text"},
+	"ofac/perfect": {}, "ofac/wallet": {}, "ofac/identifier": {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
 	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
 	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
 	"ofac/listtest":      {"ofac/list"}, // Only for tests and benches.
-	"engine":             {"ofac", "ofac/wallet"},
+	"engine":             {"ofac", "ofac/identifier", "ofac/place", "ofac/wallet"},
 	"engine/credential":  {"engine"},
 	"fsm/wire":           {"engine"},
 	"fsm/leaf":           {"engine", "fsm/wire"},
 	"fsm/leafjson":       {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"fsm":                {"audit/merkle", "engine", "fsm/leaf", "fsm/wire", "ofac"},
 	"audit":              {"audit/merkle"},
-	"audit/merkle":       {},
-	"audit/note":         {},
+	"audit/merkle":       {}, "audit/note": {},
 	"audit/proof":        {"audit/merkle"},
 	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/retrace", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
 	"audit/keyindex":     {"audit", "audit/merkle"},
@@ -75,8 +74,8 @@ var importLaw = map[string][]string{
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
-	"httpapi/x402":       {"cluster/timing", "httpapi/guest"},
-	"httpapi/mcp":        {"engine", "strictjson", "httpapi/guest"},
+	"httpapi/x402":       {"cluster/timing", "httpapi/guest", "ofac/identifier"},
+	"httpapi/mcp":        {"engine", "httpapi/guest", "ofac/identifier", "strictjson"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.
@@ -102,6 +101,7 @@ var importLaw = map[string][]string{
 	"bench/cmd/railguard-bench": {"bench/conformance", "bench/load", "bench/names", "bench/sim", "ofac/sample"},
 	"bench/conformance":         {"audit/examine", "ofac/listtest"},
 	"bench/foldgen":             {},
+	"bench/placegen":            {"ofac/text"},
 	"bench/load":                {"audit", "audit/keyindex", "bench/spec", "cluster/testcluster", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
 	"bench/names":               {"ofac"},
@@ -131,8 +131,9 @@ var externalLaw = map[string][]string{
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},
 	"golang.org/x/mod":                        {"audit/note", "bench/conformance"},
-	"golang.org/x/text":                       {"engine", "bench/foldgen"},
+	"golang.org/x/text":                       {"engine", "bench/foldgen", "bench/placegen"},
 	"golang.org/x/crypto":                     {"ofac/wallet"},
+	"golang.org/x/net":                        {"ofac/identifier"},
 	"github.com/mr-tron/base58":               {"ofac/wallet", "httpapi/x402"},
 	"github.com/btcsuite/btcd":                {"ofac/wallet"},
 	"golang.org/x/time":                       {"httpapi/border", "httpapi/lanes", "cluster/port"},
@@ -154,7 +155,7 @@ var externalLaw = map[string][]string{
 }
 
 // pureRooms lists the packages without clock, randomness, disk, network, goroutines or locks.
-var pureRooms = []string{"engine", "ofac", "ofac/list", "ofac/text", "ofac/index", "ofac/match", "ofac/perfect", "ofac/wallet", "fsm", "fsm/leaf", "fsm/wire", "audit/merkle"}
+var pureRooms = []string{"engine", "ofac", "ofac/list", "ofac/text", "ofac/index", "ofac/match", "ofac/perfect", "ofac/place", "ofac/wallet", "ofac/identifier", "fsm", "fsm/leaf", "fsm/wire", "audit/merkle"}
 
 // pureBans lists packages that a pure package must not import, and what to do instead.
 var pureBans = map[string]string{

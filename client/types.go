@@ -95,6 +95,13 @@ type RoleWallet struct {
 	Address string `json:"address"`
 }
 
+// Identifier is a number or an address by which the counterparty is known.
+type Identifier struct {
+	Type    string `json:"type"` // bic, iban, lei, tax_id, registration, national_id, passport, imo, mmsi, aircraft_tail, email, website, phone, duns or account.
+	Value   string `json:"value"`
+	Country string `json:"country,omitempty"` // Of whoever gave it.
+}
+
 // Payment is one proposed payment.
 type Payment struct {
 	Token            string       `json:"token"`
@@ -109,6 +116,10 @@ type Payment struct {
 	Country          string       `json:"cpCountry,omitempty"`
 	DateOfBirth      string       `json:"cpDateOfBirth,omitempty"`
 	Address          string       `json:"cpAddress,omitempty"`
+	Region           string       `json:"cpRegion,omitempty"`
+	OriginCountry    string       `json:"originCountry,omitempty"`
+	Identifiers      []Identifier `json:"cpIdentifiers,omitempty"`
+	Memo             string       `json:"memo,omitempty"`
 	Protocol         string       `json:"protocol,omitempty"`
 	UnderlyingModel  string       `json:"underlyingModel,omitempty"`
 	UserToken        string       `json:"userToken,omitempty"`

@@ -312,7 +312,7 @@ func TestLadderWithoutAnAgent(t *testing.T) {
 	said := dryRun(t, w, edgetest.Admin(), payment(person, `,"chain":"BASE"`))
 	l := w.Screened(edgetest.Admin(), payment(person, `,"chain":"BASE"`))
 	for _, v := range []*fastjson.Value{said, explained(t, w, &l)} {
-		require.Equal(t, "decided", string(rung(v, 24).GetStringBytes("outcome")))
+		require.Equal(t, "decided", string(rung(v, 23).GetStringBytes("outcome")))
 		require.False(t, rung(v, 2).Exists("values", "credentialStatus"), rung(v, 2))
 		require.False(t, rung(v, 15).Exists("values"))
 		require.False(t, rung(v, 9).Exists("values", "limits"))

@@ -16,9 +16,9 @@ import (
 // the record's list says of it, and where the call's context agrees with that or differs. A
 // leaf holds only the matches; everything else is read from the list that the leaf names.
 
-// partiesMax bounds the parties of one record: three names with ten matches each, and eleven
-// wallets.
-const partiesMax = 41
+// partiesMax bounds the parties of one record: three names and a memo with ten matches each, twelve
+// wallets, eight identifiers, and what is looked up in a memo.
+const partiesMax = 92
 
 // meant is one party that a record's matches name.
 type meant struct {
@@ -92,6 +92,7 @@ func (s *screening) writeMatchedParties(m *strictjson.Members, list *ofac.Index)
 	f.ListedWallets(func(_ engine.WalletRole, match *ofac.WalletMatch) {
 		all = append(all, meant{match.UID, ofac.Listed, scoreOne, ofac.Context{}})
 	})
+	all = append(all, s.meantByTold()...)
 	for _, name := range []struct {
 		result  *ofac.Result
 		context ofac.Context
@@ -169,3 +170,6 @@ func (js *Judges) listOf(l *Leaf) (list *ofac.Index, gone string) {
 	}
 	return list, ""
 }
+
+// ListOf finds the list that a record was judged with. gone says why there is none.
+func (js *Judges) ListOf(l *Leaf) (list *ofac.Index, gone string) { return js.listOf(l) }

@@ -90,7 +90,10 @@ func requestOfRecord(l *Leaf) engine.Request {
 		request.Model = text("model")
 	}
 	request.Payer = text("payerWallet")
-	_ = request.ReadWallets(l.Raw("_request", "wallets")) // It was read before the record was written.
+	request.Country, request.Region, request.Address = text("cpCountry"), text("cpRegion"), text("cpAddress")
+	request.Origin, request.Memo = text("originCountry"), text("memo")
+	_ = request.ReadWallets(l.Raw("_request", "wallets")) // It was read before the record was written; so were the identifiers.
+	_ = request.ReadIdentifiers(l.Raw("_request", "cpIdentifiers"))
 	readElsewhere(&request, l.Text("walletsElsewhere"))
 	return request
 }

@@ -66,6 +66,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	s.record.Subs = s.subs[:0]
 	wire.PackHits(&s.hits, &s.record)
 	s.subs = s.record.Subs
+	s.nameCauses()
 	j.noteLapse()
 	if s.facts.Token != engine.TokenGood {
 		// R1 excludes all other rules: only the evidence names a party, and the basis has no
@@ -77,6 +78,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	*f = leaf.Fragment{}
 	nameOrigin(j, f)
 	nameFound(&s.facts, f, list)
+	namePlaces(&s.facts, f)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
 	}
@@ -185,6 +187,36 @@ func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
 	}
 }
 
+// namePlaces writes what was read of the places of the call, from which member, and the exemption
+// that let a place pass.
+func namePlaces(facts *engine.Facts, f *leaf.Fragment) {
+	places := &facts.Places
+	if facts.Token != engine.TokenGood || places.Count == 0 {
+		return
+	}
+	items := make([]strictjson.Members, places.Count)
+	for i := range items {
+		found, item := &places.Found[i], &items[i]
+		member := found.Member.String()
+		switch found.Member {
+		case engine.MemberIdentifier:
+			member += "[" + strconv.Itoa(int(found.Index)) + "].value"
+		case engine.MemberIdentifierCountry:
+			member += "[" + strconv.Itoa(int(found.Index)) + "].country"
+		}
+		item.Text("member", member)
+		item.Optional("read", found.Code.String())
+		item.Text("outcome", found.Outcome.String())
+		if found.Outcome == engine.OutcomeExempt {
+			exemption := facts.Policy.Exemption(found.Exemption)
+			item.Text("exemption", exemption.ID)
+			item.Text("licence", exemption.Licence)
+		}
+	}
+	f.Set(leaf.TagPlaces, strictjson.AppendList(nil, items))
+	f.Set(leaf.TagPlacesVersion, []byte(engine.PlacesVersion()))
+}
+
 // traceSize is the length of a trace id (W3C Trace Context).
 const traceSize = 16
 
@@ -232,6 +264,9 @@ func (j *Judge) makeFilters() {
 	s.addWallet(s.request.Payer)
 	for i := range s.request.Wallets[:s.request.WalletCount] {
 		s.addWallet(s.request.Wallets[i].Address)
+	}
+	for i := range s.request.Identifiers[:s.request.IdentifierCount] {
+		s.addIdentifier(&s.request.Identifiers[i])
 	}
 	name := f.PartyFilter // Set when the list was asked; it was not asked if there was nobody to screen.
 	if f.Token != engine.TokenGood {
@@ -314,7 +349,8 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 			add(nameEvidence(party.name, &party.result.Matches[i], list))
 		}
 	}
-	return items, truncated || size > matchesBytesMax
+	addToldEvidence(f, list, add)
+	return items, truncated || f.Memo.Names.Truncated || size > matchesBytesMax
 }
 
 // partyOf returns the word of evidence for whom a wallet stands.

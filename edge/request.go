@@ -16,7 +16,8 @@ import (
 // misspelling. The call would then be judged without something its sender meant to say, so it
 // is refused. Any other unknown member is ignored and named in a warning.
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets")
+	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets",
+	"cpRegion", "originCountry", "memo", "cpIdentifiers")
 
 // itemShape is requestShape for an item of a batch, which has the idempotency key as a member
 // instead of a header.
@@ -59,15 +60,20 @@ func (j *Judge) Read() error {
 		Wallet: f.Text("cpWallet", engine.FieldMax), Name: f.Name("cpName"),
 		Type: f.Text("cpType", engine.FieldMax), Protocol: f.Text("protocol", engine.FieldMax),
 		Model: f.Text("underlyingModel", engine.FieldMax), TravelRule: f.Text("travelRuleRef", engine.FieldMax),
-		Payer: f.Text("payerWallet", engine.FieldMax),
+		Payer:   f.Text("payerWallet", engine.FieldMax),
+		Country: f.Text("cpCountry", engine.FieldMax), Region: f.Text("cpRegion", engine.FieldMax), Address: f.Name("cpAddress"),
+		Origin: f.Text("originCountry", engine.FieldMax), Memo: f.Name("memo"),
 	}
 	if f.Given("wallets") {
 		f.Report(s.request.ReadWallets(j.call.Document.Raw("wallets")))
 	}
+	if f.Given("cpIdentifiers") {
+		f.Report(s.request.ReadIdentifiers(j.call.Document.Raw("cpIdentifiers")))
+	}
 	if alias := f.Text("model", engine.FieldMax); s.request.Model == "" {
 		s.request.Model = alias
 	}
-	s.context = ofac.Context{Country: f.Text("cpCountry", engine.FieldMax), BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: f.Name("cpAddress")}
+	s.context = ofac.Context{Country: s.request.Country, BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: s.request.Address}
 	s.findElsewhere(j.call)
 	seconds, sound := readHold(j.call.Document.Raw("hold"))
 	if s.hold = seconds; !sound {
@@ -87,9 +93,9 @@ func (j *Judge) Read() error {
 	return nil
 }
 
-// ownWords are the members in which no wallet is looked for: the credentials, the wallets
-// themselves and the key.
-var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey"}
+// ownWords are the members in which no wallet is looked for here: the credentials, the wallets
+// themselves, the key, and the memo, which is searched by rules of its own.
+var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey", "memo"}
 
 // findElsewhere finds wallets in all texts of the call but those, in members that are unknown
 // too.

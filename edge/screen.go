@@ -30,6 +30,7 @@ type screening struct {
 	texts    []byte // The bytes that members refer to.
 	keys     []uint64
 	subs     []byte
+	causes   []wire.Cause
 
 	requestHash [32]byte
 	hold        uint32 // In seconds; 0: no hold.
@@ -51,9 +52,9 @@ type screening struct {
 // It works in place, because a copy of these three kilobytes costs more than a call's use of
 // them.
 func (s *screening) reset() {
-	fragment, texts, keys, subs := s.fragment[:0], s.texts[:0], s.keys[:0], s.subs[:0]
+	fragment, texts, keys, subs, causes := s.fragment[:0], s.texts[:0], s.keys[:0], s.subs[:0], s.causes[:0]
 	*s = screening{}
-	s.fragment, s.texts, s.keys, s.subs = fragment, texts, keys, subs
+	s.fragment, s.texts, s.keys, s.subs, s.causes = fragment, texts, keys, subs, causes
 }
 
 // lookers are not part of a call. Each remembers many answers, and a call holds one only while
@@ -217,7 +218,7 @@ func worseToken(state engine.TokenState) engine.TokenState {
 }
 
 // userAlone handles a user credential given as token. If the credential is bound to exactly one
-// agent, it stands for that agent (decision 41). Otherwise the call is R24.
+// agent, it stands for that agent (decision 41). Otherwise the call is R23.
 func (j *Judge) userAlone() error {
 	s := &j.screen
 	profile, err := j.UserProfile(engine.UserSlot(s.user.slot))
@@ -293,6 +294,7 @@ func (j *Judge) loadParties(slot engine.AgentSlot, version uint16, expires engin
 		if err != nil {
 			return err
 		}
+		f.OperatorID = j.Terms.card(j.shared.cards, f.Chain[0]).operatorID
 		if f.Operator = operator; operator != nil {
 			record.Basis.Fold(engine.RevOperator, uint32(operator.Slot), operator.Rev)
 		}

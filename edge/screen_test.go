@@ -366,7 +366,7 @@ func TestUserAlone(t *testing.T) {
 		name   string
 		agents []string
 		rule   string
-	}{{"none", nil, "R24"}, {"one", []string{first}, ""}, {"two", []string{first, second}, "R24"}} {
+	}{{"none", nil, "R23"}, {"one", []string{first}, ""}, {"two", []string{first, second}, "R23"}} {
 		body := `{"legalName":"Jane Public","operatorLegalName":"Acme Inc"`
 		if c.agents != nil {
 			body += `,"agentIds":["` + strings.Join(c.agents, `","`) + `"]`

@@ -14,8 +14,8 @@ import (
 // Acts is a set of acts that one person must not do alone (decision 96), a bit each.
 type Acts uint32
 
-// The acts, in the order in which a policy's twoPersons shows them. The three from
-// ActSanctionsClose on are names that a policy may hold already; nothing is done under them yet.
+// The acts, in the order in which a policy's twoPersons shows them. The two from
+// ActLicence on are names that a policy may hold already; nothing is done under them yet.
 // ActTime needs two persons whatever the policy says.
 const (
 	ActDisposition Acts = 1 << iota

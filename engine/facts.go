@@ -23,6 +23,15 @@ type Request struct {
 	Payer       string                 // payerWallet
 	Wallets     [WalletsMax]RoleWallet // wallets; the first WalletCount.
 	WalletCount int
+
+	// What else the call says of the counterparty, and of where the payment comes from.
+	Country         string                     // cpCountry
+	Region          string                     // cpRegion
+	Address         string                     // cpAddress
+	Origin          string                     // originCountry
+	Memo            string                     // memo: a text that travels with the payment.
+	Identifiers     [IdentifiersMax]Identifier // cpIdentifiers; the first IdentifierCount.
+	IdentifierCount int
 }
 
 // TokenState is the result of checking a credential without looking at any state.
@@ -48,13 +57,14 @@ type Facts struct {
 	Policy  *Policy
 	List    *ofac.Index
 
-	Chain     [DepthMax + 1]*AgentProfile
-	ChainSize int  // 0: no agent.
-	ChainBad  bool // Broken, cyclic or too deep: R23.
-	Fleet     *FleetProfile
-	Operator  *OperatorProfile // Of the agent itself.
-	User      *UserProfile     // The user credential in the call, nil without one.
-	UserOnly  bool             // The call carries a user credential and no agent.
+	Chain      [DepthMax + 1]*AgentProfile
+	ChainSize  int  // 0: no agent.
+	ChainBad   bool // Broken, cyclic or too deep: R23.
+	Fleet      *FleetProfile
+	Operator   *OperatorProfile // Of the agent itself.
+	OperatorID string           // Its id, as exemptions name it; "" without one.
+	User       *UserProfile     // The user credential in the call, nil without one.
+	UserOnly   bool             // The call carries a user credential and no agent.
 
 	// Cleared pairs (decision 44, "Cleared pairs"): for each name, the uids of listed entries
 	// that a reviewer cleared. They silence only R21. ClearedUntil is when the first of those
@@ -81,7 +91,11 @@ type Facts struct {
 	OperatorName   ofac.Result
 	UserName       ofac.Result
 	PartyName      ofac.Result
+	Identified     []Identified // Identifiers of the call that listed parties have, and those in the memo.
+	Memo           MemoFound
 	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
+
+	Places Places // Of the countries and regions of the payment.
 
 	// ValidUntil is when the static judgement lapses because a whitelist entry or a cleared
 	// pair expires; 0 is never. Apply refuses the record after that.
@@ -135,5 +149,6 @@ type Moment struct {
 	OperatorNear Near
 	Structuring  uint8 // Calls in the amount band of R25 within its window, this one included.
 	Duplicate    bool  // The payment reference was used before.
-	ListStale    bool
+	ListStale    bool  // The list is older than ofac.maxAge.
+	ListOld      bool  // Nobody confirmed it for as long as ofac.reviewAge.
 }

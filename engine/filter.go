@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/binary"
 	"unsafe"
+
+	"railguard/ofac/identifier"
 )
 
 // FilterKey hashes one searchable fact of a record ("agentId" = "agt_…") to a 64-bit key.
@@ -23,6 +25,15 @@ func WalletFilterKey(text string) (key uint64, ok bool) {
 	var buffer [FieldMax]byte
 	form := appendWallet(buffer[:0], text)
 	return FilterKey(FilterWallet, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 0 // FilterKey only reads the bytes.
+}
+
+// IdentifierFilterKey is FilterKey of an identifier's normal form. ok is false when that form is
+// empty.
+func IdentifierFilterKey(class identifier.Class, text string) (key uint64, ok bool) {
+	var room [1 + identifier.FormBytesMax]byte
+	room[0] = class.Family()
+	form := identifier.AppendForm(room[:1], class, text)
+	return FilterKey(FilterIdentifier, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 1 // FilterKey only reads the bytes.
 }
 
 // The lower bits of filters by which a leaf is found for long: by the Idempotency-Key of the call
@@ -75,5 +86,8 @@ const (
 	FilterWallet   FilterField = 6 // Canonical wallet.
 	FilterName     FilterField = 7 // Normalised counterparty name.
 	FilterFleet    FilterField = 8
-	FilterTxn      FilterField = 9 // txn_… that a later event refers to.
+	FilterTxn      FilterField = 9  // txn_… that a later event refers to.
+	FilterCase     FilterField = 10 // case_… of a sanctions case; of a record: its pair, see fsm.CasePair.
+
+	FilterIdentifier FilterField = 11 // Family and normal form of an identifier of the counterparty.
 )

@@ -129,19 +129,25 @@ func (r *documentReader) readHolidays(param string, value json.RawMessage) []Day
 	var days []Day
 	for i, element := range r.readList(param, value, HolidaysMax) {
 		path := elementOf(param, i)
-		text, ok := r.readText(path, element)
-		if !ok {
-			continue
+		if day, ok := r.readDay(path, element); ok {
+			days = append(days, day)
 		}
-		date, err := time.Parse(time.DateOnly, text)
-		if err != nil || date.Unix() < 0 {
-			r.addError(path, "must be a date, YYYY-MM-DD")
-			continue
-		}
-		days = append(days, Day(date.Unix()/daySeconds))
 	}
 	slices.Sort(days)
 	return slices.Compact(days)
+}
+
+func (r *documentReader) readDay(param string, value json.RawMessage) (Day, bool) {
+	text, ok := r.readText(param, value)
+	if !ok {
+		return 0, false
+	}
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil || date.Unix() < 0 {
+		r.addError(param, "must be a date, YYYY-MM-DD")
+		return 0, false
+	}
+	return Day(date.Unix() / daySeconds), true
 }
 
 // transitionsOf returns the offsets of a zone from shortly before now until the horizon.

@@ -19,7 +19,7 @@ const (
 	BatchMax          = 256 // Payments in one batch.
 	BatchBodyMax      = 2 * MiB
 	TokenMax          = 8 * KiB // A longer token is UNKNOWN, R1.
-	NameRunesMax      = 512     // agentName, operatorLegalName, legalName, fleetName, cpName.
+	NameRunesMax      = 512     // agentName, operatorLegalName, legalName, fleetName, cpName, cpAddress, memo.
 	TextMax           = 8 * KiB // purpose, note, notes, reason.
 	FieldMax          = 256     // protocol, cpWallet, chain, rail, cpType, model, ids; bytes.
 	PageDefault       = 50

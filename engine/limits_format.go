@@ -28,6 +28,7 @@ type TableLimits struct {
 	References                       int // Payment references that were used.
 	Proposals, Alerts, SARs          int // Open ones of each of the three.
 	SanctionsAlerts                  int // Open alerts about the sanctions list; they are not among Alerts.
+	SanctionsCases                   int // Sanctions cases that somebody must still work on, or whose property is blocked.
 	ProposedActs                     int // Open proposals that keep the record which would be applied, each of RecordBytes at most.
 	Webhooks, DeadLetters            int
 	WebhooksOfOperator               int
@@ -115,7 +116,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, Outcomes: 1_048_576, References: 1_048_576,
-		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SARs: 1_048_576,
+		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SanctionsCases: 65_536, SARs: 1_048_576,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses:   67_108_864,
 		AgentBytes: 1_073_741_824, FleetBytes: 268_435_456, UserBytes: 536_870_912,

@@ -12,7 +12,7 @@ import (
 // another format, with a row and a line of its own.
 var limitsGolden = map[Format]string{
 	Format1: "Agents=16777216 Users=4194304 Fleets=262144 Operators=1048576 OpenReviews=4194304 Idempotency=1048576 " +
-		"ClosedReviews=33554432 Structuring=1048576 APIKeys=10000 SigningKeys=64 Cleared=100000 ListHistory=256 ListsStaged=2 ListLeft=20 Removed=1024 LogLines=64 Holds=4194304 Outcomes=1048576 References=1048576 Proposals=65536 Alerts=65536 SARs=1048576 SanctionsAlerts=65536 ProposedActs=512 " +
+		"ClosedReviews=33554432 Structuring=1048576 APIKeys=10000 SigningKeys=64 Cleared=100000 ListHistory=256 ListsStaged=2 ListLeft=20 Removed=1024 LogLines=64 Holds=4194304 Outcomes=1048576 References=1048576 Proposals=65536 Alerts=65536 SARs=1048576 SanctionsAlerts=65536 SanctionsCases=65536 ProposedActs=512 " +
 		"Webhooks=1000 DeadLetters=65536 WebhooksOfOperator=32 Dues=67108864 Epochs=64 Statuses=67108864 AgentBytes=1073741824 FleetBytes=268435456 UserBytes=536870912 Depth=3 Children=1000 FleetAgents=100000 " +
 		"UserAgents=64 WhitelistEntries=2000 HoursWindows=64 HoursHolidays=400 HoursTransitions=256 Attestations=8 Comments=256 CommentsOfKey=32 DryRuns=200 " +
 		"FieldBytes=256 OperatorNameBytes=8192 OperatorWallets=64 KeyIDBytes=64 RecordBytes=262144 FragmentBytes=53247 FilterKeys=24 ListBytes=100663296 ListChunkBytes=131072 " +

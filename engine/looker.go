@@ -22,6 +22,11 @@ type Looker struct {
 	// cannot displace one another.
 	operator, user [lookerAnswers]answer
 	party          [partyAnswers]answer
+
+	identified []Identified // Of the call.
+	memo       []ofac.Match
+	query      ofac.IdentifierQuery
+	search     memoSearch
 }
 
 // lookerAnswers is how many answers are remembered for operators and for users, each.
@@ -79,6 +84,10 @@ func (l *Looker) Look(f *Facts) {
 			f.OtherWallets[i], f.OtherListed = match, f.OtherListed|1<<i
 		}
 	}
+	l.identified, f.Memo = l.identified[:0], MemoFound{}
+	if f.Request.IdentifierCount > 0 {
+		l.lookIdentifiers(f)
+	}
 	query := ofac.Query{
 		Brief: true, Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
 		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }),
@@ -96,6 +105,10 @@ func (l *Looker) Look(f *Facts) {
 		query.Type, _ = ParsePartyType(f.Request.Type)
 		f.PartyName, f.PartyFilter = l.screenName(&query, l.party[:])
 	}
+	if f.Request.Memo != "" {
+		l.lookMemo(f, &query)
+	}
+	f.Identified = l.identified
 	f.lowerValidUntil(f.ClearedUntil)
 }
 

@@ -48,7 +48,10 @@ type Policy struct {
 	UnresolvedCount   uint32     `cbor:"44,keyasint,omitempty"` // holds.alert.count: an agent's unresolved payments from which on an alert opens; 0: none.
 	UnresolvedSum     USD        `cbor:"45,keyasint"`           // holds.alert.amount: their sum; NoLimit when not set.
 	TwoPersons        Acts       `cbor:"46,keyasint,omitempty"` // twoPersons; default ActsDefault.
+	ListReviewAge     Time       `cbor:"49,keyasint"`           // ofac.reviewAge: after so long without a confirmed list each payment is reviewed. Default 7 days.
 	OperatorDaily     USD        `cbor:"47,keyasint"`           // operators.dailyLimitUSDC: of an operator that has no limit of its own; NoLimit when not set.
+
+	Jurisdictions *Jurisdictions `cbor:"48,keyasint,omitempty"` // jurisdictions; nil: the default.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }

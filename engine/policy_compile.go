@@ -19,7 +19,7 @@ import (
 //	 "requireCounterparty": "crypto|off|all",
 //	 "allowedCounterpartyTypes": ["individual", "business", "exchange"],
 //	 "counterpartyCaps": {"exchange": 3000},
-//	 "ofac": {"maxAge": "48h", "onStale": "keep|review"},
+//	 "ofac": {"maxAge": "48h", "reviewAge": "168h", "onStale": "keep|review"},
 //	 "structuring": {"count": 5, "low": 9000, "high": 10000, "window": "24h"},
 //	 "paymentRef": {"once": "review|off"},
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
@@ -30,6 +30,7 @@ import (
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
+//	 "jurisdictions": {"block": ["CU", "IR", "KP", "UA-43", "UA-40"], "review": ["UA-14", "UA-09"], "exemptions": []},
 //	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
@@ -43,6 +44,8 @@ const (
 	structuringWindowMax = 7 * DayLength
 	listAgeMin           = Hour
 	listAgeMax           = 30 * DayLength
+	listReviewAge        = 7 * DayLength
+	listReviewAgeMin     = DayLength
 	reviewSLAMin         = Minute
 	reviewSLAMax         = 30 * DayLength
 	approvalLapse        = 24 * Hour
@@ -65,6 +68,7 @@ func DefaultPolicy() *Policy {
 		AttestationAbove:  attestationAbove,
 		TypeCaps:          [4]USD{NoLimit, NoLimit, NoLimit, NoLimit},
 		ListAgeMax:        ListAgeDefault,
+		ListReviewAge:     listReviewAge,
 		StructuringCount:  structuringCount,
 		StructuringLow:    structuringLow,
 		StructuringHigh:   structuringHigh,
@@ -121,16 +125,12 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			policy.SettlementSelf = r.readChoice(path, value, "settler", "self") == 1
 		case "holds":
 			r.readHolds(path, value, policy)
+		case "jurisdictions":
+			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
 			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "suspend" {
-					r.addUnknown(path)
-					return
-				}
-				policy.RetroSuspend = r.readBoolean(path, value)
-			})
+			r.readRetro(path, value, policy)
 		case "operators":
 			r.readOperators(path, value, policy)
 		case "registration":
@@ -149,6 +149,16 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readRetro(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "suspend" {
+			r.addUnknown(path)
+			return
+		}
+		policy.RetroSuspend = r.readBoolean(path, value)
+	})
 }
 
 func (r *documentReader) readOperators(param string, value json.RawMessage, policy *Policy) {
@@ -382,6 +392,8 @@ func (r *documentReader) readListAge(param string, value json.RawMessage, policy
 		switch name {
 		case "maxAge":
 			policy.ListAgeMax = r.readDuration(path, value, listAgeMin, listAgeMax)
+		case "reviewAge":
+			policy.ListReviewAge = r.readDuration(path, value, listReviewAgeMin, listAgeMax)
 		case "onStale":
 			policy.ListStaleReview = r.readChoice(path, value, "keep", "review") == 1
 		default:

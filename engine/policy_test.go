@@ -90,7 +90,7 @@ const fullPolicy = `{"rules":{"R17":"shadow","R10_SINGLE_TX_LIMIT":{"mode":"bloc
 	"attestation":{"above":5000,"issuanceCounts":true},
 	"names":{"review":0.85,"block":0.9,"weakAliases":true},
 	"requireCounterparty":"all","allowedCounterpartyTypes":["business"],"counterpartyCaps":{"exchange":3000},
-	"ofac":{"maxAge":"24h","onStale":"review"},
+	"ofac":{"maxAge":"24h","reviewAge":"48h","onStale":"review"},
 	"structuring":{"count":3,"low":8000,"high":10000.5,"window":"48h"},
 	"registration":{"onMatch":"refuse"}}`
 
@@ -108,7 +108,7 @@ func TestParsePolicy(t *testing.T) {
 	want.NameReview, want.NameBlock, want.WeakAliases = 8500, 9000, true
 	want.RequireParty, want.PartyTypes = PartyOfAll, partyTypesSet|1<<ofac.PartyBusiness
 	want.TypeCaps[ofac.PartyExchange] = 3000 * Dollar
-	want.ListAgeMax, want.ListStaleReview = 24*Hour, true
+	want.ListAgeMax, want.ListReviewAge, want.ListStaleReview = 24*Hour, 2*DayLength, true
 	want.StructuringCount, want.StructuringLow, want.StructuringHigh, want.StructuringWindow = 3, 8000*Dollar, 10_000_500_000, 48*Hour
 	want.RefuseOnMatch = true
 	require.Equal(t, want, policy)
@@ -162,6 +162,8 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"service level too long", `{"review":{"sla":"721h"}}`, "review.sla"},
 		{"service level no duration", `{"review":{"sla":24}}`, "review.sla"},
 		{"list age no duration", `{"ofac":{"maxAge":48}}`, "ofac.maxAge"},
+		{"list reviewed too soon", `{"ofac":{"reviewAge":"23h"}}`, "ofac.reviewAge"},
+		{"list reviewed too late", `{"ofac":{"reviewAge":"721h"}}`, "ofac.reviewAge"},
 		{"list age unknown", `{"ofac":{"onStale":"block"}}`, "ofac.onStale"},
 		{"list unknown", `{"ofac":{"source":"x"}}`, "ofac.source"},
 		{"structuring of one", `{"structuring":{"count":1}}`, "structuring.count"},
@@ -219,7 +221,7 @@ func TestWidens(t *testing.T) {
 		{"nothing", fullPolicy, fullPolicy, ""},
 		{"everything off again", fullPolicy, `{}`, "rules.R10 velocity.maxPerMinute velocity.maxPerHour operatingHours attestation.above " +
 			"names.review names.block names.weakAliases requireCounterparty allowedCounterpartyTypes counterpartyCaps.exchange " +
-			"ofac.maxAge ofac.onStale structuring.count structuring.low structuring.high structuring.window registration.onMatch"},
+			"ofac.maxAge ofac.reviewAge ofac.onStale structuring.count structuring.low structuring.high structuring.window registration.onMatch"},
 		{"two persons of rules alone", `{"review":{"fourEyes":{"minAmount":100}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
 		{"two persons of fewer rules", `{"review":{"fourEyes":{"rules":["R21","R25"]}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
 		{"whoever screens gives back", `{"settlement":"settler"}`, `{"settlement":"self"}`, "settlement"},
@@ -231,6 +233,7 @@ func TestWidens(t *testing.T) {
 		{"no service level", `{"review":{"sla":"4h"}}`, `{}`, "review.sla"},
 		{"a shorter service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"1m"}}`, ""},
 		{"only tighter", `{}`, `{"rules":{"R9":"block"},"velocity":{"maxPerMinute":10},"attestation":{"above":1},"requireCounterparty":"all","ofac":{"maxAge":"2h"}}`, ""},
+		{"a longer time without a list", `{}`, `{"ofac":{"reviewAge":"169h"}}`, "ofac.reviewAge"},
 		{"mode review to off", `{}`, `{"rules":{"R17":"off"}}`, "rules.R17"},
 		{"mode review to shadow", `{}`, `{"rules":{"R17":"shadow"}}`, "rules.R17"},
 		{"mode off to shadow", `{"rules":{"R17":"off"}}`, `{"rules":{"R17":"shadow"}}`, ""},

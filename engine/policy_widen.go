@@ -36,6 +36,7 @@ func Widens(old, new *Policy) []string {
 		note(before != NoLimit && (after == NoLimit || after > before), "counterpartyCaps."+PartyTypeName(party))
 	}
 	note(new.ListAgeMax > old.ListAgeMax, "ofac.maxAge")
+	note(new.ListReviewAge > old.ListReviewAge, "ofac.reviewAge")
 	note(old.ListStaleReview && !new.ListStaleReview, "ofac.onStale")
 	note(new.StructuringCount > old.StructuringCount, "structuring.count")
 	note(new.StructuringLow > old.StructuringLow, "structuring.low")
@@ -56,6 +57,7 @@ func Widens(old, new *Policy) []string {
 	note(LimitWidens(before.MaxSingle, after.MaxSingle), "operators.caps.maxSingleTxUSDC")
 	note(LimitWidens(before.DailyLimit, after.DailyLimit), "operators.caps.dailyLimitUSDC")
 	note(LimitWidens(old.OperatorDaily, new.OperatorDaily), "operators.dailyLimitUSDC")
+	wider = append(wider, new.jurisdictions().wider(old.jurisdictions())...)
 	note(old.TwoPersons&^new.TwoPersons != 0, "twoPersons")
 	return wider
 }
@@ -72,10 +74,13 @@ func ActsOf(old, new *Policy) (acts Acts) {
 	return acts
 }
 
-// AlwaysTwo reports whether a policy lets holds return by themselves where the one before did
-// not. Two persons do that, whatever twoPersons says: what was allowed would count no more
-// without anybody's word (decision 94).
-func (p *Policy) AlwaysTwo(old *Policy) bool { return p.HoldsReturn && !old.HoldsReturn }
+// AlwaysTwo reports whether two persons put a policy in force in place of another, whatever
+// twoPersons says. They do where holds return by themselves and did not before: what was allowed
+// would count no more without anybody's word (decision 94). And they do where a licence lets
+// payments pass that were blocked (decision 130).
+func (p *Policy) AlwaysTwo(old *Policy) bool {
+	return p.HoldsReturn && !old.HoldsReturn || p.jurisdictions().exemptsMore(old.jurisdictions())
+}
 
 func (p *Policy) operatorCaps() OperatorCaps {
 	if p.OperatorCaps == nil {

@@ -57,9 +57,10 @@ func (s *RuleSet) JudgeLive(m *Moment) Hits {
 	for i := range s.live {
 		hits.Add(s.live[i].id, s.live[i].judge(m))
 	}
-	if m.ListStale && m.Policy.ListStaleReview {
-		// ofac.onStale "review" (decision 43, "Modes"): while the list is too old no name can
-		// be called clear, so the stale list itself counts as a possible match.
+	if m.ListOld || m.ListStale && m.Policy.ListStaleReview {
+		// While the list is too old no name can be called clear, so the list itself counts as a
+		// possible match: after ofac.reviewAge, with ofac.onStale "review" after ofac.maxAge
+		// (decisions 43, "Modes", and 128).
 		hits.Add(RulePossibleName, SubListStale)
 		hits.ListStale = true
 	}

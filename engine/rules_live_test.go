@@ -159,6 +159,7 @@ var liveCases = []struct {
 	{"R25 this one is outside", 0, 0, func(m *Moment) { m.Amount, m.Structuring = 10_000*Dollar, 5 }},
 
 	{"R21 stale list, kept", 0, 0, func(m *Moment) { m.ListStale = true }},
+	{"R21 a list that nobody confirmed", 21, SubListStale, func(m *Moment) { m.ListStale, m.ListOld = true, true }},
 	{"R21 stale list, review", 21, SubListStale, func(m *Moment) { m.ListStale, m.Policy.ListStaleReview = true, true }},
 }
 

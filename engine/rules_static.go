@@ -28,10 +28,10 @@ const (
 	RuleModel              RuleID = 15
 	RuleRail               RuleID = 18
 	RuleRailChain          RuleID = 19
-	RulePartyType          RuleID = 20
+	RuleParty              RuleID = 20
 	RulePossibleName       RuleID = 21
-	RuleDelegation         RuleID = 23
-	RuleUserContext        RuleID = 24
+	RuleCredentialContext  RuleID = 23
+	RuleJurisdiction       RuleID = 24
 )
 
 // Sub-reasons that code outside the rules uses.
@@ -59,7 +59,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on the active list, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
 		Default: "on, final", Params: "none"},
 	RulePartyName: {Static: partyNameListed,
-		Trigger: "The counterparty name is a strong match of a listed name.",
+		Trigger: "The counterparty name is a strong match of a listed name, or an identifier of the counterparty is a listed party's.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RuleChain: {Static: chainPolicy, ComparedStatic: compareChain,
 		Trigger: "The chain of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
@@ -80,20 +80,20 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The rail of the payment is not among those that the agent or a parent is allowed; a payment that names none passes.",
 		Default: "on when a policy says so", Params: "allowedRails; mode"},
 	RuleRailChain: {Static: railChainMismatch, ComparedStatic: compareRailChain,
-		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets.",
+		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets; or an identifier of the counterparty is none of its type.",
 		Default: "on", Params: "mode"},
-	RulePartyType: {Static: partyType, ComparedStatic: comparePartyType,
-		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet).",
-		Default: "the first check and requireCounterparty crypto, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty; mode"},
+	RuleParty: {Static: doubtfulParty, ComparedStatic: compareParty,
+		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place.",
+		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions; mode"},
 	RulePossibleName: {Static: possibleName,
-		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. Where the policy says so (ofac.onStale): the list is too old.",
-		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs; mode"},
-	RuleDelegation: {Static: delegationChain,
-		Trigger: "The chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses.",
+		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier. Or the list is too old: nobody fetched, imported or confirmed one for ofac.reviewAge (7 days), or, where ofac.onStale is review, for ofac.maxAge.",
+		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs, ofac.reviewAge, ofac.maxAge with ofac.onStale; mode, but not of the list's age"},
+	RuleCredentialContext: {Static: credentialContext,
+		Trigger: "The credential may not be used so: the chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses; or a user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
 		Default: "on", Params: "none"},
-	RuleUserContext: {Static: userContext,
-		Trigger: "A user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
-		Default: "on", Params: "none"},
+	RuleJurisdiction: {Static: jurisdiction, ComparedStatic: comparePlaces,
+		Trigger: "The country or region of the counterparty, of the place where the payment was asked from, or of an identifier is one that the policy blocks, and no licence in force lets it pass.",
+		Default: "on, final: CU, IR, KP, UA-43 and UA-40", Params: "jurisdictions (its block list may be added to, never shortened)"},
 }
 
 // noCredential is R1. Its sub-reasons are the token states.
@@ -149,6 +149,9 @@ func partyNameListed(f *Facts) Sub {
 	if f.PartyName.Outcome == ofac.Listed {
 		return 1 + listFamily(&f.PartyName)
 	}
+	if f.identifierListed() {
+		return subIdentifierListed
+	}
 	return 0
 }
 
@@ -169,61 +172,13 @@ func possibleName(f *Facts) Sub {
 	case readInPart(&f.UserName):
 		return 7
 	}
-	return 0
+	return possibleTold(f)
 }
 
 // readInPart reports whether a name was not read to its end and is not listed already: the rest
 // may hold a listed name.
 func readInPart(result *ofac.Result) bool {
 	return result.Truncated && result.Outcome != ofac.Listed
-}
-
-// delegationChain is R23. The chain comes from the replicated records, never from the token.
-// Facts that the chain holds twice must agree.
-func delegationChain(f *Facts) Sub {
-	if f.ChainBad {
-		return 1
-	}
-	if f.ChainSize == 0 {
-		return 0
-	}
-	if f.Chain[0].Depth > DepthMax || f.ChainSize > DepthMax+1 {
-		return 2
-	}
-	root := f.Chain[f.ChainSize-1]
-	if root.Depth != 0 || root.Parent != 0 {
-		return 1
-	}
-	for i := 0; i < f.ChainSize-1; i++ {
-		child, parent := f.Chain[i], f.Chain[i+1]
-		switch {
-		case child.Parent != parent.Slot || child.Root != root.Slot || int(child.Depth) != f.ChainSize-1-i:
-			return 1
-		case child.Type == Autonomous && parent.Type != Autonomous:
-			return 3
-		case child.Operator != parent.Operator:
-			return 4
-		}
-	}
-	return 0
-}
-
-// userContext is R24.
-func userContext(f *Facts) Sub {
-	switch {
-	case f.User == nil:
-		return 0
-	case f.ChainSize == 0:
-		return 3
-	case f.Chain[0].Type != Supervised:
-		return 1
-	}
-	for _, slot := range f.User.Agents {
-		if slot == f.Chain[0].Slot {
-			return 0
-		}
-	}
-	return 2
 }
 
 // chainPolicy is R9. An unknown chain is on no allow-list.
@@ -353,7 +308,7 @@ func railChainMismatch(f *Facts) Sub {
 	}
 	wallet := trimSpace(f.Request.Wallet)
 	if wallet == "" {
-		return f.Request.unreadWallets()
+		return unreadTold(f)
 	}
 	switch chain {
 	case ChainETH, ChainBASE:
@@ -368,7 +323,7 @@ func railChainMismatch(f *Facts) Sub {
 	if sub := walletGrammar(wallet); sub != 0 {
 		return sub
 	}
-	return f.Request.unreadWallets()
+	return unreadTold(f)
 }
 
 func compareRailChain(f *Facts) []Compared {
@@ -384,7 +339,15 @@ func (f *Facts) anyPolicy(has func(*SpendPolicy) bool) bool {
 	return false
 }
 
-// partyType is R20. It does not fire on a call without a cpType, except where the institution
+// doubtfulParty is R20.
+func doubtfulParty(f *Facts) Sub {
+	if sub := partyType(f); sub != 0 {
+		return sub
+	}
+	return f.Places.Review
+}
+
+// partyType is the part of R20 about who is paid. It does not fire on a call without a cpType, except where the institution
 // requires the counterparty to be identified.
 func partyType(f *Facts) Sub {
 	party, known := ParsePartyType(f.Request.Type)
@@ -411,26 +374,27 @@ func partyType(f *Facts) Sub {
 			return 4
 		}
 	case PartyOfCrypto:
-		if f.Request.isCrypto() && trimSpace(f.Request.Wallet) == "" && trimSpace(f.Request.Name) == "" {
+		if f.Request.isCrypto() && trimSpace(f.Request.Wallet) == "" && trimSpace(f.Request.Name) == "" && f.Request.IdentifierCount == 0 {
 			return 5
 		}
 	}
 	return 0
 }
 
-func comparePartyType(f *Facts) []Compared { return []Compared{{"cpType", f.Request.Type}} }
+func compareParty(f *Facts) []Compared { return []Compared{{"cpType", f.Request.Type}} }
 
 func partyTypeAllowed(mask uint8, party PartyType) bool {
 	return mask == 0 || mask&(1<<party) != 0
 }
 
 // namesParty reports whether the call says who is paid: by wallet in a crypto
-// flow (specification 4.2), by wallet or name in any other.
+// flow (specification 4.2), by wallet, name or identifier in any
+// other.
 func (r *Request) namesParty() bool {
 	if trimSpace(r.Wallet) != "" {
 		return true
 	}
-	return !r.isCrypto() && trimSpace(r.Name) != ""
+	return !r.isCrypto() && (trimSpace(r.Name) != "" || r.IdentifierCount > 0)
 }
 
 // isCrypto reports whether a call tells of a payment over a crypto chain, or by a token.

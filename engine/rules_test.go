@@ -70,10 +70,10 @@ func TestOrder(t *testing.T) {
 	want := []string{
 		"R1_NO_CREDENTIAL", "R2_CREDENTIAL_STATUS", "R3_OPERATOR_OFAC_ISSUANCE", "R4_OPERATOR_WALLET_LIVE",
 		"R5_OPERATOR_NAME_OFAC", "R6_COUNTERPARTY_WALLET_OFAC", "R7_COUNTERPARTY_NAME_OFAC", "R8_OWNERSHIP_TRANSFER",
-		"R14_MIXER_PROTOCOL", "R23_DELEGATION_CHAIN", "R24_USER_CREDENTIAL_CONTEXT",
+		"R14_MIXER_PROTOCOL", "R23_CREDENTIAL_CONTEXT", "R24_JURISDICTION",
 		"R9_CHAIN_POLICY", "R10_SINGLE_TX_LIMIT", "R11_DAILY_LIMIT", "R12_FLEET_DAILY_LIMIT", "R13_COUNTERPARTY_WHITELIST",
 		"R15_MODEL_CHANGED", "R16_VELOCITY_FLAG", "R17_UNUSUAL_HOUR", "R18_RAIL_POLICY", "R19_RAIL_CHAIN_MISMATCH",
-		"R20_COUNTERPARTY_TYPE", "R21_POSSIBLE_NAME_MATCH", "R22_ATTESTATION_STALE", "R25_STRUCTURING",
+		"R20_COUNTERPARTY", "R21_POSSIBLE_NAME_MATCH", "R22_ATTESTATION_STALE", "R25_STRUCTURING",
 	}
 	first := RulesOf(Format1).Rules
 	require.Len(t, first, len(want))
@@ -422,11 +422,11 @@ var staticCases = []struct {
 	{"R23 supervised under autonomous", 0, 0, func(f *Facts) { withParents(f, 1).Chain[1].Type = Autonomous }},
 	{"R23 another operator", 23, 4, func(f *Facts) { withParents(f, 1).Chain[0].Operator = 4 }},
 
-	{"R24 bound", 0, 0, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{3, 7}} }},
-	{"R24 bound to others", 24, 2, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{3, 8}} }},
-	{"R24 bound to none", 24, 2, func(f *Facts) { f.User = &UserProfile{} }},
-	{"R24 autonomous", 24, 1, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{7}}; f.Chain[0].Type = Autonomous }},
-	{"R24 alone", 24, 3, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{7, 8}}; f.UserOnly, f.ChainSize = true, 0 }},
+	{"R23 user bound", 0, 0, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{3, 7}} }},
+	{"R23 user bound to others", 23, 6, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{3, 8}} }},
+	{"R23 user bound to none", 23, 6, func(f *Facts) { f.User = &UserProfile{} }},
+	{"R23 user and autonomous agent", 23, 5, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{7}}; f.Chain[0].Type = Autonomous }},
+	{"R23 user alone", 23, 7, func(f *Facts) { f.User = &UserProfile{Agents: []AgentSlot{7, 8}}; f.UserOnly, f.ChainSize = true, 0 }},
 }
 
 func TestStaticRules(t *testing.T) {

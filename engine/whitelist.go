@@ -89,16 +89,16 @@ func compareEntries(a, b WhitelistEntry) int {
 	return cmp.Or(strings.Compare(a.Wallet, b.Wallet), strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
-// identifier is one of the two things that can name a counterparty.
-type identifier uint8
+// entryKind is one of the two things that can name a counterparty.
+type entryKind uint8
 
 const (
-	byName identifier = iota
+	byName entryKind = iota
 	byWallet
 )
 
 // entriesOf returns the entries of one kind; names come before wallets.
-func (w *Whitelist) entriesOf(of identifier) []WhitelistEntry {
+func (w *Whitelist) entriesOf(of entryKind) []WhitelistEntry {
 	low, high := 0, len(w.Entries)
 	for low < high {
 		middle := (low + high) / 2
@@ -114,7 +114,7 @@ func (w *Whitelist) entriesOf(of identifier) []WhitelistEntry {
 	return w.Entries[low:]
 }
 
-func (e *WhitelistEntry) textOf(of identifier) string {
+func (e *WhitelistEntry) textOf(of entryKind) string {
 	if of == byName {
 		return e.Name
 	}
@@ -123,7 +123,7 @@ func (e *WhitelistEntry) textOf(of identifier) string {
 
 // listedUntil returns the instant from which on the list no longer has key; 0 means never.
 // listed is false if no entry that is still good has it.
-func (w *Whitelist) listedUntil(of identifier, key []byte, now Time) (until Time, listed bool) {
+func (w *Whitelist) listedUntil(of entryKind, key []byte, now Time) (until Time, listed bool) {
 	entries := w.entriesOf(of)
 	low, high := 0, len(entries)
 	for low < high {
@@ -177,7 +177,7 @@ func (f *Facts) gatherWhitelists() whitelists {
 	return set
 }
 
-// notWhitelisted is R13. If any list in force covers a kind of identifier, the call's
+// notWhitelisted is R13. If any list in force covers a kind of entryKind, the call's
 // identifier of that kind must be on all lists, and at least one identifier must be on all. So
 // a further or narrower list can only let fewer calls through.
 func notWhitelisted(f *Facts) Sub {
@@ -217,7 +217,7 @@ func (f *Facts) HasWhitelist() bool {
 }
 
 // allHold reports whether all lists hold the key.
-func (s *whitelists) allHold(of identifier, key []byte) bool {
+func (s *whitelists) allHold(of entryKind, key []byte) bool {
 	first := Time(0)
 	for _, list := range s.lists[:s.size] {
 		until, listed := list.listedUntil(of, key, s.now)

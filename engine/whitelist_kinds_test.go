@@ -39,8 +39,8 @@ func drawNarrower(rt *rapid.T, list *Whitelist) *Whitelist {
 	return &next
 }
 
-// place returns one of the places where a call can have a list, by number.
-func place(f *Facts, at int) **Whitelist {
+// placeOn returns one of the places where a call can have a list, by number.
+func placeOn(f *Facts, at int) **Whitelist {
 	switch at {
 	case 0:
 		return &f.Chain[0].Settings.Whitelist
@@ -61,7 +61,7 @@ func drawCall(rt *rapid.T) *Facts {
 	f.Request.Name = rapid.SampledFrom([]string{"", "Acme Ltd", "Globex", "Contoso"}).Draw(rt, "cpName")
 	for at := range places {
 		if rapid.Bool().Draw(rt, "set") {
-			*place(f, at) = drawList(rt, "list")
+			*placeOn(f, at) = drawList(rt, "list")
 		}
 	}
 	return f
@@ -76,7 +76,7 @@ func TestListsOnlyNarrow(t *testing.T) {
 		if hit == 0 {
 			return
 		}
-		at := place(f, rapid.IntRange(0, places-1).Draw(rt, "place"))
+		at := placeOn(f, rapid.IntRange(0, places-1).Draw(rt, "placeOn"))
 		old := *at
 		switch {
 		case old == nil || !old.Enforce:
@@ -126,18 +126,18 @@ func TestEveryListOnlyNarrows(t *testing.T) {
 	require.NotZero(t, passed)
 }
 
-// requireNarrowed puts every list that is no widening in every place, and demands that R13
+// requireNarrowed puts every list that is no widening in every placeOn, and demands that R13
 // still fires.
 func requireNarrowed(t *testing.T, f *Facts, lists []*Whitelist) {
 	for _, at := range []int{0, 2, places - 1} {
-		list := place(f, at)
+		list := placeOn(f, at)
 		old := *list
 		for _, next := range lists {
 			if old != nil && WhitelistWidens(old, next) {
 				continue
 			}
 			if *list = next; notWhitelisted(f) == 0 {
-				require.Fail(t, "a list widened", "%+v in place %d instead of %+v passes %q %q", next, at, old, f.Request.Wallet, f.Request.Name)
+				require.Fail(t, "a list widened", "%+v in placeOn %d instead of %+v passes %q %q", next, at, old, f.Request.Wallet, f.Request.Name)
 			}
 		}
 		*list = old
@@ -149,7 +149,7 @@ func TestEntriesOfAnUnsetListChangeNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := drawCall(rt)
 		hit := notWhitelisted(f)
-		at := place(f, rapid.IntRange(0, places-1).Draw(rt, "place"))
+		at := placeOn(f, rapid.IntRange(0, places-1).Draw(rt, "placeOn"))
 		if *at != nil && (*at).Enforce {
 			return
 		}

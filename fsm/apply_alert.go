@@ -27,7 +27,7 @@ func alertRowsMax(limits *engine.Limits) int { return 2 * (limits.Alerts + limit
 // alertTable returns the table in which an alert of a kind has room. What is about the sanctions
 // list has a table of its own, so that nothing else takes its room (decision 116).
 func alertTable(kind uint8) wire.SharedTable {
-	if kind == wire.AlertRetroHit || kind == wire.AlertOperator || isAboutList(kind) {
+	if kind == wire.AlertRetroHit || kind == wire.AlertOperator || kind == wire.AlertReport || isAboutList(kind) {
 		return wire.TableSanctions
 	}
 	return wire.TableAlerts
@@ -91,7 +91,7 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 		s.UserID = m.ids.UserID(uint32(at))
 	case target == wire.TargetOperator:
 		s.OperatorID = m.ids.OperatorID(uint32(at))
-	case !isAboutList(a.kind) && !isAboutLook(a.kind) && a.kind != wire.AlertAlone:
+	case !isAboutList(a.kind) && !isAboutLook(a.kind) && a.kind != wire.AlertAlone && a.kind != wire.AlertReport:
 		s.TxnID, s.ScreenedLeaf = m.ids.TxnID(at), &at
 	}
 }
@@ -152,7 +152,7 @@ func (m *desk) applyAlert(b *wire.Alert, r *wire.Result) {
 }
 
 func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
-	if leaf.AlertName(b.Kind) == "" || isAboutLook(b.Kind) || !m.soundSubject(b) {
+	if leaf.AlertName(b.Kind) == "" || isAboutLook(b.Kind) || b.Kind == wire.AlertReport || !m.soundSubject(b) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

@@ -95,6 +95,8 @@ func (m *Machine) fallDue() {
 			m.keys.apiKeyDue(&row)
 		case leaf.DueCleared:
 			m.rulebook.clearedDue(&row)
+		case leaf.DueSanctionsSoon, leaf.DueSanctionsLate:
+			m.desk.sanctionsDue(&row)
 		}
 	}
 }

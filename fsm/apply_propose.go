@@ -169,6 +169,8 @@ func (m *Machine) applyConfirm(b *wire.Confirm, r *wire.Result) {
 	switch row.Kind {
 	case wire.KindSAR:
 		confirmAct(b, row.Act, r, m.desk.applySAR)
+	case wire.KindSanctions:
+		confirmAct(b, row.Act, r, m.desk.applySanctions)
 	case wire.KindListActivate:
 		confirmAct(b, row.Act, r, m.rulebook.applyListActivate)
 	case wire.KindPolicy:

@@ -60,7 +60,7 @@ func (m *desk) openSAR(record uint64, two bool) {
 		}
 		m.sars.DropFront()
 	}
-	m.sars.Append(SARRow{Leaf: record, Later: m.size, DueAt: m.now + m.limits.SARDue, First: m.size, State: wire.SARDraft, Two: two})
+	m.sars.Append(SARRow{Leaf: record, Later: m.nextLeaf(), DueAt: m.now + m.limits.SARDue, First: m.nextLeaf(), State: wire.SARDraft, Two: two})
 }
 
 // sarOf finds the report of a record.
@@ -98,7 +98,7 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 		Reviewed: m.describeReviewed(b.Leaf), From: SARState(b.From), To: SARState(b.To), DueAt: row.DueAt, Persons: who,
 	}
 	moved := m.sars.Edit(at)
-	moved.State, moved.Later = b.To, m.size
+	moved.State, moved.Later = b.To, m.nextLeaf()
 	m.writeAct(leaf.KindSARMoved, event, &who, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 

@@ -14,7 +14,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	var hits engine.Hits
 	rules := m.settings.Rules()
 	if len(body) > m.limits.RecordBytes || wire.DecodeScreen(body, s) != nil || !wire.UnpackHits(s, &hits) ||
-		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundUsed(s.Used) || !m.soundHold(s.Hold) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
+		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundUsed(s.Used) || !m.soundHold(s.Hold) || !soundCauses(s.Causes) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -59,12 +59,19 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		m.refuseTable(wire.TableSanctions, r)
 		return
 	}
+	if decision.OpensCase() && !m.officers.casesRoom(s) {
+		m.refuseTable(wire.TableCases, r)
+		return
+	}
 	m.describeCall(s, &decision) // Before the booking, because the record shows what was spent before it.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
 		m.finishScreen(s, &decision, r)
 		if listed {
 			m.officers.alertOperator(s.Agent)
+		}
+		if decision.OpensCase() {
+			m.officers.enterCases(s, r.Leaf)
 		}
 		return
 	}
@@ -105,6 +112,9 @@ func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result
 func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
 	data := m.placeRecord(s) // It may write profiles first, so the record's leaf index is known only after it.
 	filters := appendKeyed(append(m.filters(len(s.Filters)+5), s.Filters...), s.Idem)
+	if d.OpensCase() {
+		filters = m.officers.caseFilters(filters, s)
+	}
 	filters = append(filters, screenFilter, verdictFilters[d.Verdict])
 	if d.Verdict == engine.Proceed && !m.written.Used && s.Reference != (engine.ReferenceKey{}) {
 		filters = append(filters, engine.ReferenceFilter(s.Reference))

@@ -493,6 +493,7 @@ type (
 	proposalPage   = [16]proposalRow
 	alertPage      = [16]AlertRow
 	sarPage        = [16]SARRow
+	sanctionsPage  = [8]SanctionsRow
 	cursorPage     = [16]cursorRow
 	deadLetterPage = [16]deadLetterRow
 )

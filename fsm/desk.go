@@ -12,11 +12,13 @@ type desk struct {
 	*deskTables
 	registry *registry
 	payments paymentLedger
+	calendar *calendar
 
 	// Rebuilt by Restore, never iterated.
 	disposedBy map[uint64]uint64   // Position in dispositions, by the record's leaf.
 	proposalAt map[[16]byte]uint64 // Positions of open proposals, by topic.
 	alertAt    map[alertKey]uint64
+	caseAt     map[caseKey]uint64 // Position of the newest case of a pair.
 }
 
 // paymentLedger is the part of the ledger that the desk uses.
@@ -28,10 +30,10 @@ type paymentLedger interface {
 	endedBy(record uint64) uint64
 }
 
-func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger) *desk {
+func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger, calendar *calendar) *desk {
 	return &desk{
-		core: c, deskTables: t, registry: registry, payments: payments,
-		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{},
+		core: c, deskTables: t, registry: registry, payments: payments, calendar: calendar,
+		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{}, caseAt: map[caseKey]uint64{},
 	}
 }
 
@@ -43,6 +45,7 @@ type deskTables struct {
 	proposals    Table[proposalRow, proposalPage]
 	alerts       Table[AlertRow, alertPage]
 	sars         Table[SARRow, sarPage]
+	cases        Table[SanctionsRow, sanctionsPage]
 
 	openReviews int         // Derived from reviews.
 	alertsOpen  AlertCounts // Derived from alerts.
@@ -96,6 +99,7 @@ var deskDeclarations = []declaration{
 		over:   func(m *Machine, row *SARRow) bool { return row.First < m.oldest },
 		forget: func(m *Machine) { m.desk.forgetSAR() },
 	},
+	sanctionsDeclaration,
 }
 
 // deskDerived are the tables that are derived from others.

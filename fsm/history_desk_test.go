@@ -43,7 +43,9 @@ func (w *world) deskStep(random *rand.Rand) {
 			ID: fmt.Sprint("desk", n), Name: "n", Hashes: [][]byte{bytes.Repeat([]byte{byte(n), 1}, 16)}, Roles: wire.RoleReviewer, PersonKey: fmt.Sprint("officer ", n%2),
 		}})
 	}
-	switch random.IntN(11) {
+	switch random.IntN(13) {
+	case 11, 12:
+		w.caseStep(random, common)
 	case 10:
 		w.retroStep(random)
 	case 8, 9:
@@ -133,7 +135,7 @@ func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
 			l.alerts[at] = true
 			l.counts["alert "+between(data, `"alert":"`, `"`)]++
 		}
-	case strings.HasPrefix(text, `{"kind":"retro.hit"`):
+	case strings.HasPrefix(text, `{"kind":"retro.hit"`), strings.HasPrefix(text, `{"kind":"sanctions.opened"`), strings.HasPrefix(text, `{"kind":"sanctions.blocked_again"`):
 		l.alerts[at] = true // One record may write many hits; they are not booked.
 	case strings.HasPrefix(text, `{"kind":"alert.ack`):
 		l.counts["acknowledged"]++

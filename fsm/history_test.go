@@ -110,7 +110,7 @@ func randomPolicy(random *rand.Rand) engine.Policy {
 	p.FourEyes = maybe(random, engine.FourEyes{MinAmount: engine.USD(random.IntN(9)) * engine.Dollar, Rules: 1 << 21})
 	p.ReviewSLA = engine.Time(random.IntN(3)) * engine.Hour
 	p.AttestationAbove = engine.USD(random.IntN(10_000)) * engine.Dollar
-	p.ListAgeMax = engine.Time(random.IntN(30)) * engine.Hour
+	p.ListAgeMax, p.ListReviewAge = engine.Time(random.IntN(30))*engine.Hour, engine.Time(1+random.IntN(60))*engine.Hour
 	p.ListStaleReview, p.IssuanceAttests = random.IntN(2) == 0, random.IntN(2) == 0
 	p.StructuringCount = uint8(1 + random.IntN(6))
 	p.StructuringWindow = engine.Time(1+random.IntN(48)) * engine.Hour
@@ -225,6 +225,8 @@ func (w *world) randomScreens(random *rand.Rand) {
 			s.Version = uint16(random.IntN(4))
 		case 4:
 			s.ValidUntil = w.now + engine.Time(random.IntN(2))
+		case 7:
+			s.Mask, s.Subs, s.Causes = 1<<7, []byte{1}, randomCauses(random)
 		case 5, 6:
 			s.Basis.Cleared = w.m.settings.ClearedVersion() - random.Uint64N(2)
 		}

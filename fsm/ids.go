@@ -32,6 +32,7 @@ const (
 	domainAlert
 	domainStatus
 	domainProposal
+	domainCase
 )
 
 const (
@@ -196,6 +197,18 @@ func (d *IDs) AlertID(leaf uint64) string { return d.encode32("alr_", domainAler
 // ProposalID returns prp_ and 12 base32 characters for the leaf of a proposal.
 func (d *IDs) ProposalID(leaf uint64) string {
 	return d.encode32("prp_", domainProposal, d.ofLeaf(leaf))
+}
+
+// CaseID returns case_ and 12 base32 characters for the leaf that opened a sanctions case.
+func (d *IDs) CaseID(leaf uint64) string { return d.encode32("case_", domainCase, d.ofLeaf(leaf)) }
+
+// ParseCase returns the leaf index of a sanctions case's id.
+func (d *IDs) ParseCase(text string) (uint64, bool) {
+	v, ok := d.decode32("case_", text, domainCase)
+	if !ok {
+		return 0, false
+	}
+	return d.leafOf(v)
 }
 
 // ParseProposal returns the leaf index of a proposal's id.

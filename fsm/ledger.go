@@ -40,6 +40,9 @@ type officers interface {
 	decisionOn(record uint64) decision
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
+	casesRoom(s *wire.Screen) bool
+	enterCases(s *wire.Screen, record uint64)
+	caseFilters(filters []uint64, s *wire.Screen) []uint64
 	markEnded(record uint64)
 	hasEnded(record uint64) bool
 	linkRecord(record uint64, agent engine.AgentSlot) leaf.RecordLink

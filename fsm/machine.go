@@ -48,7 +48,7 @@ func New() *Machine {
 	m.calendar = newCalendar(c, &t.calendarTables)
 	m.registry = newRegistry(c, &t.registryTables, m.calendar)
 	m.ledger = newLedger(c, &t.ledgerTables, m.registry)
-	m.desk = newDesk(c, &t.deskTables, m.registry, m.ledger)
+	m.desk = newDesk(c, &t.deskTables, m.registry, m.ledger, m.calendar)
 	m.ledger.officers = m.desk
 	m.rulebook = &rulebook{core: c, rulebookTables: &t.rulebookTables, calendar: m.calendar, registry: m.registry, desk: m.desk}
 	m.keys = newKeys(c, &t.keyTables, m.calendar, m.registry, m.rulebook)
@@ -209,6 +209,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.keys.applyDelivery)
 	case wire.KindSAR:
 		applyBody(m, record.Body, r, m.desk.applySAR)
+	case wire.KindSanctions:
+		applyBody(m, record.Body, r, m.desk.applySanctions)
 	case wire.KindRetro:
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindConfirm:

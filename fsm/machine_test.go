@@ -166,9 +166,9 @@ func TestUserAloneIsBlocked(t *testing.T) {
 	s := w.screening(0, engine.Dollar)
 	s.User, s.UserVersion, s.UserExpires = 1, 1, w.now+engine.Hour
 	s.Basis.Fold(engine.RevUser, 1, 1)
-	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindScreen, s).Refusal, "without R24 it could proceed")
-	s.Mask, s.Subs = 1<<24, []byte{1}
-	require.Equal(t, `BLOCK "R24_USER_CREDENTIAL_CONTEXT"`, verdict(w.do(wire.KindScreen, s)))
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindScreen, s).Refusal, "without R23 it could proceed")
+	s.Mask, s.Subs = 1<<23, []byte{7}
+	require.Equal(t, `BLOCK "R23_CREDENTIAL_CONTEXT"`, verdict(w.do(wire.KindScreen, s)))
 	w.do(wire.KindStatus, &wire.Status{Target: wire.TargetUser, Slot: 1, To: engine.Revoked})
 	require.Equal(t, `BLOCK "R2_CREDENTIAL_STATUS"`, verdict(w.do(wire.KindScreen, s)))
 }

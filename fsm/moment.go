@@ -80,9 +80,9 @@ func userRev(from parties, slot engine.UserSlot) uint32 {
 }
 
 // standsAlone tells whether a call has a user credential and no agent, which never passes
-// R24.
+// R23.
 func standsAlone(s *wire.Screen, hits *engine.Hits) bool {
-	return s.Agent == 0 && s.User != 0 && hits.Has(engine.RuleUserContext)
+	return s.Agent == 0 && s.User != 0 && hits.Has(engine.RuleCredentialContext)
 }
 
 // partiesKnown tells whether the agent and the user of a record exist.
@@ -100,7 +100,7 @@ func observeCall(o *engine.Moment, from parties, by counter, s *wire.Screen) {
 	settings, now := from.inForce(), from.logTime()
 	*o = engine.Moment{
 		Now: now, Amount: s.Amount, Policy: settings.Policy,
-		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: listStale(settings, now),
+		Version: s.Version, Expires: s.Expires, KeyRevoked: s.Version == 0, ListStale: listStale(settings, now), ListOld: listOld(settings, now),
 	}
 	if s.User != 0 {
 		row, profile := from.userAt(s.User)
@@ -153,6 +153,13 @@ func effectiveStatus(from parties, slot engine.AgentSlot) engine.Status {
 
 func listStale(settings *Settings, now engine.Time) bool {
 	age := settings.Policy.ListAgeMax
+	return age > 0 && now-age > settings.ListSynced
+}
+
+// listOld tells whether nobody has fetched, imported or confirmed a list for so long that payments
+// are reviewed (ofac.reviewAge).
+func listOld(settings *Settings, now engine.Time) bool {
+	age := settings.Policy.ListReviewAge
 	return age > 0 && now-age > settings.ListSynced
 }
 

@@ -15,7 +15,7 @@ func (m *ledger) describeCall(s *wire.Screen, d *engine.Decision) {
 	*c = leaf.Screen{
 		Index: m.index, At: m.now, Verdict: d.Verdict, Rule: d.Rule, Sub: d.Sub, Triggered: d.Triggered, Shadow: d.Shadow, Idle: d.Idle,
 		PolicyVersion: m.settings.Policy.Version, ListVersion: m.settings.ListVersion, Matcher: m.settings.Matcher,
-		Rules: m.settings.Rules().Number, ListStale: m.moment.ListStale, Edge: s.Fragment,
+		Rules: m.settings.Rules().Number, ListStale: m.moment.ListStale, ListOld: m.moment.ListOld, Edge: s.Fragment,
 	}
 	if m.settings.List != nil {
 		c.ListDigest = m.settings.List.Digest

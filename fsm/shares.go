@@ -68,13 +68,14 @@ var sharedBounds = [wire.SharedTables + 1]func(*engine.Limits) Part{
 	wire.TableReviews:   func(l *engine.Limits) Part { return Part{int64(l.OpenReviews), 0} },
 	wire.TableAlerts:    func(l *engine.Limits) Part { return Part{int64(l.Alerts), 0} },
 	wire.TableSanctions: func(l *engine.Limits) Part { return Part{int64(l.SanctionsAlerts), 0} },
+	wire.TableCases:     func(l *engine.Limits) Part { return Part{int64(l.SanctionsCases), 0} },
 }
 
 // sharedBytes is what a row of a shared table costs in memory, with the maps that find it. What
 // an agent, a fleet or a user has beyond it counts in bytes (weights.go).
 var sharedBytes = [wire.SharedTables + 1]int64{
 	wire.TableAgents: 1024, wire.TableFleets: 256, wire.TableUsers: 512, wire.TableStatuses: 32, wire.TableHolds: 144,
-	wire.TableReviews: 96, wire.TableAlerts: 128, wire.TableSanctions: 128,
+	wire.TableReviews: 96, wire.TableAlerts: 128, wire.TableSanctions: 128, wire.TableCases: 256,
 }
 
 // owners are those who have API keys. The lists of the settings only grow, and a key's owner

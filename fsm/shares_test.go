@@ -91,6 +91,11 @@ func (m *Machine) secondBooksOfPayments(add func(wire.SharedTable, string, Part)
 			add(alertTable(row.Kind), byOwner(row.Owner), oneRow)
 		}
 	}
+	for i := d.cases.First(); i < d.cases.Next(); i++ {
+		if row := d.cases.At(i); row.isHeld() {
+			add(wire.TableCases, byOwner(row.Owner), oneRow)
+		}
+	}
 }
 
 // requireSameShares holds the counters to the second books.
@@ -128,7 +133,7 @@ func newTenants(t testing.TB, seed uint64) *tenants {
 	h := &tenants{world: newWorld(t), random: rand.New(rand.NewPCG(seed, 116)), keys: []*wire.KeyRef{{}}}
 	h.narrow = func(l *engine.Limits) {
 		l.Agents, l.Fleets, l.Users, l.Statuses, l.Holds, l.References, l.OpenReviews, l.Alerts, l.SanctionsAlerts = 130, 128, 64, 200, 64, 64, 64, 64, 64
-		l.Idempotency, l.Outcomes = 64, 128
+		l.Idempotency, l.Outcomes, l.SanctionsCases = 64, 128, 32
 		l.AgentBytes, l.FleetBytes, l.UserBytes = 64*2500, 64*600, 64*500
 	}
 	h.world.narrow(h.narrow)
@@ -253,6 +258,8 @@ func (h *tenants) step() {
 		h.review()
 	case n == 34:
 		h.acknowledgeSome()
+	case n == 39:
+		h.caseStep(h.random, wire.Common{})
 	case n == 35:
 		h.world.do(wire.KindAlert, &wire.Alert{Op: wire.AlertOpen, Kind: wire.AlertRetroHit, List: 1, Subject: wire.AlertSubject(wire.TargetAgent, uint64(slot))})
 	case n == 38:
@@ -301,6 +308,9 @@ func (h *tenants) pay(slot engine.AgentSlot, c wire.Common, whose map[wire.Share
 	}
 	if h.random.IntN(2) == 0 {
 		s.Reference = engine.ReferenceKey{1, byte(h.random.IntN(256)), byte(h.random.IntN(4))}
+	}
+	if h.random.IntN(8) == 0 {
+		s.Mask, s.Subs, s.Causes = 1<<7, []byte{1}, []wire.Cause{wire.PartyCause(1 + h.random.Uint32N(4000))}
 	}
 	if r := h.do(wire.KindScreen, s, whose); r.Code == wire.Applied && h.m.registry.hasAgent(slot) {
 		h.paid = append(h.paid, paidBy(h.t, s, &r, h.payerOf(slot)))

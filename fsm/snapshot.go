@@ -66,6 +66,7 @@ const (
 	sectionWebhooks
 	sectionStatuses
 	sectionStagedWhole
+	sectionSanctions
 	sectionEnd uint16 = 0xffff
 )
 

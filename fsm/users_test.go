@@ -110,6 +110,7 @@ func TestErasedUserNeverPasses(t *testing.T) {
 	}
 	w.now += engine.UserStored
 	w.tick()
+	w.confirmList()
 	w.user("keeps the tables open")
 	screen := func(user engine.UserSlot) wire.Result {
 		s := w.screening(slot, engine.Dollar)

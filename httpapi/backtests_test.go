@@ -284,7 +284,7 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 		require.Equal(t, want, verdict(t, w))
 		return member(t, w.Body.Bytes(), "txnId")
 	}
-	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY_TYPE") // In the backtest this payment proceeds.
+	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY") // In the backtest this payment proceeds.
 	over := pay("60", "", "PROCEED null")                                      // In the backtest this payment is above the limit: 60 + 60.
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+reviewed, `{"disposition":"APPROVED","reviewedBy":"ann"}`), 200)
 	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                  // In the backtest this payment is within the limit: 60 + 10.

@@ -106,7 +106,7 @@ func TestUserCredentialAloneIsBlocked(t *testing.T) {
 	n := newTestNode(t)
 	w := n.do("admin", "POST", "/v1/users/register", `{"legalName":"Ivo Unbound"}`)
 	require.Equal(t, http.StatusCreated, w.Code, w.Body)
-	require.Equal(t, "BLOCK R24_USER_CREDENTIAL_CONTEXT", verdict(t, n.screen(member(t, w.Body.Bytes(), "token"), "")))
+	require.Equal(t, "BLOCK R23_CREDENTIAL_CONTEXT", verdict(t, n.screen(member(t, w.Body.Bytes(), "token"), "")))
 }
 
 // Without a published list there is no verdict, and never a PROCEED.

@@ -29,11 +29,11 @@ func (n *testNode) shadowed(id string, records int) (shown *fastjson.Value) {
 func TestShadowFollowsAndIsPromoted(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
-	require.Equal(t, "REVIEW R20_COUNTERPARTY_TYPE", verdict(t, n.screen(token, `,"cpType":"ghost"`)))
+	require.Equal(t, "REVIEW R20_COUNTERPARTY", verdict(t, n.screen(token, `,"cpType":"ghost"`)))
 	n.advance(engine.Second)
 	id := textOf(answer(t, n.do("reviewer", "POST", "/v1/policy/shadow", `{"policy":{"rules":{"R20":"off"}}}`), 202), "id")
 	for range 3 {
-		require.Equal(t, "REVIEW R20_COUNTERPARTY_TYPE", verdict(t, n.screen(token, `,"cpType":"ghost"`)))
+		require.Equal(t, "REVIEW R20_COUNTERPARTY", verdict(t, n.screen(token, `,"cpType":"ghost"`)))
 		require.Equal(t, "PROCEED null", verdict(t, n.screen(token, "")))
 	}
 	shown := n.shadowed(id, 6)

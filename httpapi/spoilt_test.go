@@ -78,6 +78,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/policy/shadow/{id}/promote": {`{$why}`},
 	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
 	"POST /v1/reviews/{txnId}/withdraw":   {`{"reviewedBy":"Ann","reason":"r"}`},
+	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","valueUSD":1}}`},
 	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","narrative":"n","bsaId":"31000000000001"}`},
 	"POST /v1/alerts/acknowledge":         {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
 	"POST /v1/alerts/{id}/acknowledge":    {`{"by":"Ann","reason":"r"}`},
@@ -132,11 +133,12 @@ var spoiltBefore = map[string]string{
 
 // spoiltNot are members that no body here has, each with the reason.
 var spoiltNot = map[string]string{
-	"POST /v1/proposals/{id}/confirm reason":   "needs what another person proposed: TestTwoPersonsOverHTTP",
-	"POST /v1/proposals/{id}/withdraw reason":  "needs what another person proposed: TestTwoPersonsOverHTTP",
-	"POST /v1/webhooks/{id}/redeliver eventId": "needs an event that a webhook is told of: TestWebhooksOverHTTP",
-	"POST /v1/audit/search cursor":             "needs a cursor that a page gave: TestNamesAreAskedByBody",
-	"POST /v1/cluster/drain grace":             "the node would answer nothing any more: TestDrainOverHTTP",
+	"POST /v1/proposals/{id}/confirm reason":       "needs what another person proposed: TestTwoPersonsOverHTTP",
+	"POST /v1/proposals/{id}/withdraw reason":      "needs what another person proposed: TestTwoPersonsOverHTTP",
+	"POST /v1/webhooks/{id}/redeliver eventId":     "needs an event that a webhook is told of: TestWebhooksOverHTTP",
+	"POST /v1/sanctions/cases/{id}/move reference": "needs a case that is a true match: TestAnOfficersWalk",
+	"POST /v1/audit/search cursor":                 "needs a cursor that a page gave: TestNamesAreAskedByBody",
+	"POST /v1/cluster/drain grace":                 "the node would answer nothing any more: TestDrainOverHTTP",
 }
 
 // spoiltWorld makes a node with one thing of each kind, and a replacer from $ words to
@@ -172,10 +174,12 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	review, refused := screened("60"), screened("70")
 	id("", "/v1/transactions/"+refused+"/settle", `{}`)
 	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`)
+	id("txnId", "/v1/screen", `{"token":"`+token+`","amount":5,"cpName":"Lazarus Group"}`)
+	cases := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)
 	n.advance(engine.Second) // Else the rate limits would answer.
 	return n, strings.NewReplacer("$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
-		"$paid", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`), 200), "txnId"), "$alert", textOf(alerts, "data", "0", "alertId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
+		"$paid", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`), 200), "txnId"), "$alert", textOf(alerts, "data", "0", "alertId"), "$case", textOf(cases, "data", "0", "caseId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
 		"$fleet", fleet, "$operator", operator, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
 }
 
@@ -198,6 +202,8 @@ func spoiltPath(path string) string {
 		first = "$staged"
 	case strings.HasPrefix(path, "/v1/ofac/"):
 		first = "$older"
+	case strings.HasPrefix(path, "/v1/sanctions/"):
+		first = "$case"
 	case strings.HasPrefix(path, "/v1/cleared/"):
 		first = "$cleared"
 	}

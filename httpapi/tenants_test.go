@@ -199,7 +199,7 @@ func TestForeignUsersAreNotRecorded(t *testing.T) {
 	require.Equal(t, 403, n.do("globex", "POST", "/v1/screen/dry-run", call).Code)
 	require.Equal(t, []int{403}, statuses(answer(t, n.do("globex", "POST", "/v1/screen/batch", `{"payments":[`+call+`]}`), 200)))
 	require.Equal(t, before, n.store.Size())
-	require.Equal(t, "BLOCK R24_USER_CREDENTIAL_CONTEXT", verdict(t, n.do("admin", "POST", "/v1/screen", call)), "the institution sees both")
+	require.Equal(t, "BLOCK R23_CREDENTIAL_CONTEXT", verdict(t, n.do("admin", "POST", "/v1/screen", call)), "the institution sees both")
 
 	w = n.do("admin", "POST", "/v1/users/register", `{"legalName":"Both's","operatorLegalName":"Acme","agentIds":["`+agent+`"]}`)
 	both := answer(t, w, 201)

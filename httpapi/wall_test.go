@@ -40,14 +40,18 @@ func (n *tenants) suspect() []string {
 	}
 	did("reviewer", "/v1/sar/"+escalated+"/move", `{"to":"READY","by":"`+planted+`","reason":"`+planted+`"}`)
 	did("acme", "/v1/transactions/"+open+"/settle", `{}`) // A settle of what nobody allowed opens an alert.
-	return []string{n.txn, escalated, named, open}
+	blocked := screen(`"amount":3,"cpName":"Lazarus Group"`)
+	cases := answer(n.t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)
+	did("reviewer", "/v1/sanctions/cases/"+textOf(cases, "data", "0", "caseId")+"/move", `{"to":"NOT_THE_PARTY","by":"`+planted+`","reason":"`+planted+`"}`)
+	screen(`"amount":4,"cpName":"Lazarus Group"`)
+	return []string{n.txn, escalated, named, open, blocked}
 }
 
 // ofSuspicion are the signs of suspicion that no answer to somebody outside of the institution
 // may have. Names of rules that were told when the payment was screened are none.
 var ofSuspicion = []string{
 	planted, "ESCALATE_SAR", `"sarEscalated":true`, `"triggered"`, `"matches"`, `"evidence"`, `"comments"`, `"notes"`, `"recheck"`, `"shadow"`,
-	"alr_", `"alert.`, `"sar.`, `"review.escalated"`, `"review.claimed"`, `"review.commented"`, "registered_with_match",
+	"alr_", `"alert.`, "case_", `"sanctions.`, `"sar.`, `"review.escalated"`, `"review.claimed"`, `"review.commented"`, "registered_with_match",
 }
 
 // Nobody outside of the institution is told of suspicion, on any route, with any role that its key

@@ -80,6 +80,7 @@ type (
 	Matchers     = match.Matchers
 	Help         = match.Help
 	Counts       = index.Counts
+	Entry        = index.Entry
 	WalletMatch  = index.WalletMatch
 	TaxMatch     = index.TaxMatch
 	ListDiff     = index.ListDiff
@@ -109,15 +110,19 @@ func Diff(from, to *Index) ListDiff { return match.Diff(from, to) }
 
 // A name to screen and its result (room match).
 type (
-	Query         = match.Query
-	PartyType     = match.PartyType
-	Context       = match.Context
-	Scratch       = match.Scratch
-	Result        = match.Result
-	Match         = match.Match
-	Outcome       = match.Outcome
-	Constant      = match.Constant
-	ExplainedLoss = match.ExplainedLoss
+	Query     = match.Query
+	PartyType = match.PartyType
+	Context   = match.Context
+	Scratch   = match.Scratch
+	Result    = match.Result
+	Match     = match.Match
+	Outcome   = match.Outcome
+	Constant  = match.Constant
+
+	IdentifierQuery = match.IdentifierQuery
+	IdentifierMatch = match.IdentifierMatch
+	Doubt           = match.Doubt
+	ExplainedLoss   = match.ExplainedLoss
 )
 
 // The values of the caller's party type.
@@ -133,6 +138,13 @@ const (
 	Clear    = match.Clear
 	Possible = match.Possible
 	Listed   = match.Listed
+)
+
+// The doubts about whose an identifier is that other rooms tell apart.
+const (
+	NoDoubt     = match.NoDoubt
+	DoubtSource = match.DoubtSource
+	DoubtHost   = match.DoubtHost
 )
 
 // The default thresholds of a policy, 1e-4.

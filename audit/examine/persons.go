@@ -114,6 +114,10 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 				always = engine.ActSARMove
 			}
 		}
+	case leaf.KindSanctionsMoved:
+		if l.To == "NOT_THE_PARTY" || l.To == "REPORTED" || l.To == "CLOSED" {
+			names = engine.ActSanctionsClose
+		}
 	case leaf.KindDispositioned:
 		return p.demandedOfReview(l)
 	}

@@ -9,7 +9,7 @@ func checkUserDelegate(p *probe) {
 	user := p.user(obj{"agentIds": list{g.id}})
 	a := p.post("/v1/delegates/create", obj{"parentToken": p.str(user, "token"), "agentName": p.name("Delegate")})
 	if a.ok() {
-		p.verdict(p.screenBody(obj{"token": p.str(a, "token"), "amount": 1}), "BLOCK", "R23_DELEGATION_CHAIN")
+		p.verdict(p.screenBody(obj{"token": p.str(a, "token"), "amount": 1}), "BLOCK", "R23_CREDENTIAL_CONTEXT")
 		return
 	}
 	p.refusedAnyhow(a)

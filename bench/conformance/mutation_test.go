@@ -214,8 +214,10 @@ var mutations = []mutation{
 		}
 	}},
 	{"R6 is silent", "T064", silence("R6_COUNTERPARTY_WALLET_OFAC")},
-	{"R20 is silent", "X-OBL-2", silence("R20_COUNTERPARTY_TYPE")},
+	{"R20 is silent", "X-OBL-2", silence("R20_COUNTERPARTY")},
+	{"R24 is silent", "X-OBL-6", silence("R24_JURISDICTION")},
 	{"R4 is silent", "X-OBL-1", silence("R4_OPERATOR_WALLET_LIVE")},
+	{"R19 is silent on identifiers", "X-OBL-3", silence("R19_RAIL_CHAIN_MISMATCH")},
 	{"R7 is silent", "T065", silence("R7_COUNTERPARTY_NAME_OFAC")},
 	{"R21 is silent on names inside others", "T149", silence("R21_POSSIBLE_NAME_MATCH")},
 	{"R19 is silent on what is no wallet", "T150", silence("R19_RAIL_CHAIN_MISMATCH")},

@@ -98,7 +98,7 @@ func checkTokenTypes(p *probe) {
 	g := p.register()
 	user := p.success(p.post("/v1/users/register", obj{"legalName": "Marigold Testperson Quill"}))
 	a := p.screenBody(obj{"token": p.str(user, "token"), "amount": 1})
-	p.verdict(a, "BLOCK", "R24_USER_CREDENTIAL_CONTEXT")
+	p.verdict(a, "BLOCK", "R23_CREDENTIAL_CONTEXT")
 	a = p.screenBody(g.payment("1", obj{"userToken": g.token}))
 	p.expect(a.text("verdict") != "PROCEED", "an agent's token as userToken: PROCEED")
 	child := p.delegate(g)

@@ -69,6 +69,10 @@ export interface Payment {
   cpCountry?: string;
   cpDateOfBirth?: string;
   cpAddress?: string;
+  cpRegion?: string;
+  originCountry?: string;
+  cpIdentifiers?: { type: "bic" | "iban" | "lei" | "tax_id" | "registration" | "national_id" | "passport" | "imo" | "mmsi" | "aircraft_tail" | "email" | "website" | "phone" | "duns" | "account"; value: string; country?: string }[];
+  memo?: string;
   protocol?: string;
   underlyingModel?: string;
   userToken?: string;

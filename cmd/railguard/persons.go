@@ -60,6 +60,7 @@ func (r *shownRecord) thresholdOf(m *shownMatch) string {
 
 type shownMatch struct {
 	Party, List, UID, Name, Alias, Type, Outcome, Address string
+	Identifier, IdentifierLabel, ReadAs, Member           string
 	Score                                                 json.Number
 }
 
@@ -115,7 +116,7 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("reason", r.Reason)
 	if r.Request != nil {
 		line("amount", plainText(r.Request["amount"])+" USD")
-		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpDateOfBirth", "chain", "rail", "protocol", "paymentRef"} {
+		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpRegion", "cpDateOfBirth", "cpIdentifiers", "originCountry", "memo", "chain", "rail", "protocol", "paymentRef"} {
 			line(map[string]string{"cpName": "to", "cpWallet": "to wallet"}[name]+map[bool]string{true: name}[name != "cpName" && name != "cpWallet"], plainText(r.Request[name]))
 		}
 	}
@@ -163,6 +164,15 @@ func (r *shownRecord) printMatches(out io.Writer) error {
 		}
 		if m.Address != "" {
 			asked, listed = r.askedWallet(&m), m.Address
+		}
+		if m.Party == "memo" {
+			asked = plainText(r.Request["memo"])
+		}
+		if m.Identifier != "" {
+			listed = m.IdentifierLabel + " " + m.Identifier
+			if m.Member != "" {
+				asked = m.Member + " as " + m.ReadAs
+			}
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", printableText(m.Party), printableText(asked), printableText(listed), printableText(m.UID), printableText(m.Name), printableText(m.List), printableText(m.Score.String()), printableText(r.thresholdOf(&m)), printableText(m.Outcome))
 	}

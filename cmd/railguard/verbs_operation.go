@@ -66,7 +66,7 @@ var operationVerbs = []verb{
 // describeCommands are the help texts of commands that group verbs.
 var describeCommands = map[string]string{
 	"agent": "Agents and their credentials", "fleet": "Fleets: one limit for several agents", "delegate": "Child credentials", "user": "User credentials",
-	"sar": "Suspicious activity reports", "alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
+	"sar": "Suspicious activity reports", "sanctions": "Sanctions cases: what a BLOCK because of sanctions leaves to an officer", "alerts": "Alerts: what is no review and wants a person", "review": "The review queue and dispositions", "audit": "Audit records: read, search, explain, replay, export, prove", "match": "Ask the sanctions list",
 	"clear": "Cleared pairs: false positives remembered", "policy": "The institution's policy", "whitelist": "The institution's whitelist",
 	"backtest": "What another policy or list would have made of recorded calls",
 	"shadow":   "What another policy or list makes of calls as they come",

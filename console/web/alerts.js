@@ -11,14 +11,14 @@ const bulkMax = 100;
 export const kinds = {
   retro_hit: 'Named by a newer list', late_settle: 'Settled late', over_limit: 'Above a limit', not_allowed: 'Paid, not allowed',
   list_quarantine: 'Entities put aside', operator_listed: 'Operator listed', list_left: 'Left the list', unresolved_payment: 'Outcome not known', admin_token_used: 'Admin token used', many_dry_runs: 'Many dry runs', names_probed: 'Names probed',
-  done_alone: 'Done alone',
+  done_alone: 'Done alone', sanctions_report: 'Report overdue',
 };
 
 /** about links to what an alert is about. */
 function about(alert) {
   const paid = alert.cpName ?? alert.cpWallet;
   const named = (alert.named ?? []).map((x) => x.name ?? `entry ${x.uid}`);
-  return [paid && h('strong', null, `to ${paid}`), named.length > 0 && h('span', null, `as ${named.slice(0, 3).join(' or ')}${named.length > 3 ? ` and ${named.length - 3} more` : ''}`), alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
+  return [paid && h('strong', null, `to ${paid}`), named.length > 0 && h('span', null, `as ${named.slice(0, 3).join(' or ')}${named.length > 3 ? ` and ${named.length - 3} more` : ''}`), alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.caseId && h('a', {href: `/console/sanctions/${alert.caseId}`}, alert.caseId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
     alert.agentId && partyLink(alert.agentId, alert.agentName), alert.userId && partyLink(alert.userId),
     alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
     alert.lookedOn && h('span', null, `${alert.lookedBy ?? 'the admin token'} on ${alert.lookedOn}, ${count(alert.lookCount)} ${alert.lookCount === 1 ? 'call' : 'calls'}`),

@@ -12,6 +12,7 @@ import {showAgents, showAgent, showFleets, showFleet, showUsers, showOperators} 
 import {showPolicy} from './policy.js';
 import {showActivity, showCluster} from './system.js';
 import {showAlerts, showReports} from './alerts.js';
+import {showSanctions, showSanctionsCase} from './sanctions.js';
 import {showCleared} from './cleared.js';
 import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
@@ -24,6 +25,8 @@ const pages = [
   {path: 'case/:id', title: 'Case', show: showCase, hidden: true},
   {path: 'alerts', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
   {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
+  {path: 'sanctions', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
+  {path: 'sanctions/:id', title: 'Sanctions case', show: showSanctionsCase, hidden: true, roles: reader, whole: true},
   {path: 'proposals', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
   {path: 'cleared', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},

@@ -38,13 +38,19 @@ export async function hits(record, marks) {
     found.map((match) => {
       const box = h('input', {type: 'checkbox'});
       marks?.push(box);
-      const asked = match.party === 'operator' ? record.operatorLegalName : match.party === 'user' ? record.userName : match.party === 'payer' ? q.payerWallet ?? match.wallet : match.party === 'counterparty' ? q.cpName ?? q.cpWallet : match.wallet;
+      const asked = match.party === 'operator' ? record.operatorLegalName : match.party === 'user' ? record.userName : match.party === 'payer' ? q.payerWallet ?? match.wallet : match.identifier ? askedIdentifier(q, match) : match.party === 'memo' ? q.memo : match.party === 'counterparty' ? q.cpName ?? q.cpWallet : match.wallet;
       const today = now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name));
-      const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && asked !== q.cpWallet && !today?.cleared &&
+      const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && asked !== q.cpWallet && !match.identifier && match.party !== 'memo' && !today?.cleared &&
         h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
       return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), today,
         [today?.cleared && pairCleared(), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)]);
     }));
+}
+
+// askedIdentifier returns what the call said in the member that hit.
+function askedIdentifier(q, match) {
+  const at = /^cpIdentifiers\[(\d)\]$/.exec(match.member ?? '');
+  return at ? q.cpIdentifiers?.[Number(at[1])]?.value : q.memo;
 }
 
 async function history(record) {
@@ -81,7 +87,7 @@ function parties(record) {
       h('li', null, h('span', {class: 'quiet'}, 'agent '), partyLink(record.agentId, record.agentName), ` (${record.agentType ?? '?'}) `, record.credentialStatus && badge(record.credentialStatus)),
       record.userId && h('li', null, h('span', {class: 'quiet'}, 'user '), partyLink(record.userId)),
       h('li', null, h('span', {class: 'quiet'}, 'counterparty'), ` ${q.cpName ?? '–'}`)),
-    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Wallet that pays', q.payerWallet && h('span', {class: 'mono'}, q.payerWallet)], ...(q.wallets ?? []).map((w) => [`Wallet, ${w.role}`, h('span', {class: 'mono'}, w.address)]), ['Type', q.cpType], ['Country', q.cpCountry], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
+    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Wallet that pays', q.payerWallet && h('span', {class: 'mono'}, q.payerWallet)], ...(q.wallets ?? []).map((w) => [`Wallet, ${w.role}`, h('span', {class: 'mono'}, w.address)]), ['Type', q.cpType], ['Country', q.cpCountry], ['Region', q.cpRegion], ['Asked from', q.originCountry], ...(Array.isArray(q.cpIdentifiers) ? q.cpIdentifiers : []).map((i) => [`Identifier, ${i.type}`, h('span', {class: 'mono'}, [i.value, i.country].filter(Boolean).join(', '))]), ['Identifiers', typeof q.cpIdentifiers === 'string' && q.cpIdentifiers], ['Memo', q.memo], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
       ['Protocol', q.protocol], ['Reference', q.paymentRef]].filter(([, v]) => v)));
 }
 

@@ -83,7 +83,7 @@ export const ruleWords = (rule) => (rule ? rule.split('_').slice(1).join(' ').to
 export function badge(word) {
   const kinds = {
     PROCEED: 'good', APPROVED: 'good', ACTIVE: 'good', ok: 'good', CLEAR: 'good', REVIEW: 'warn', BLOCK: 'bad', REJECTED: 'bad', REVOKED: 'bad',
-    SUSPENDED: 'bad', ESCALATE_SAR: 'bad', UNKNOWN: 'warn', EXPIRED: 'warn', claimed: 'warn', stale: 'bad', unreachable: 'bad', leader: 'good', overdue: 'bad', proposed: 'warn', FILED: 'good', READY: 'warn',
+    SUSPENDED: 'bad', ESCALATE_SAR: 'bad', UNKNOWN: 'warn', EXPIRED: 'warn', claimed: 'warn', stale: 'bad', unreachable: 'bad', leader: 'good', overdue: 'bad', proposed: 'warn', FILED: 'good', OPEN: 'warn', TRUE_MATCH: 'bad', NOT_THE_PARTY: 'plain', REPORTED: 'good', READY: 'warn',
     'in force': 'good', void: 'warn', running: 'warn', done: 'good', failed: 'bad', set: 'good',
   };
   return h('span', {class: `badge ${kinds[word] ?? 'plain'}`}, word === 'ESCALATE_SAR' ? 'ESCALATED' : word);

@@ -5,7 +5,7 @@ import {money, ruleShort, ruleWords} from './dom.js';
 
 // The defaults of settings that the document leaves out. They are JSON, so that a test can
 // compare them with those of the engine.
-const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "ofac.maxAge": "48h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
+const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "ofac.maxAge": "48h", "ofac.reviewAge": "168h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
 
 const yes = (v) => (v ? 'yes' : 'no');
 const plain = (v) => String(v);
@@ -29,6 +29,7 @@ export const settings = [
   ['counterpartyCaps.business', 'Cap to a business', 'From which amount on a payment to a business needs a travel rule reference (R20).', usd, 'no cap'],
   ['counterpartyCaps.exchange', 'Cap to an exchange', 'From which amount on a payment to an exchange needs a travel rule reference (R20).', usd, 'no cap'],
   ['ofac.maxAge', 'Oldest list', 'How old the sanctions list may be.', plain],
+  ['ofac.reviewAge', 'Oldest list without a look', 'After how long without a list that was fetched or confirmed a person looks at each payment (R21).', plain],
   ['ofac.onStale', 'With an older list', 'keep: payments are judged by it. review: a person looks at each.', plain],
   ['structuring.count', 'Payments cut in pieces', 'How many payments just below the limit look like one (R25).', plain],
   ['structuring.low', 'Pieces from', 'From which amount on a payment counts as such a piece (R25).', usd],

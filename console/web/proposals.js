@@ -9,7 +9,7 @@ import {changes} from './policywords.js';
 
 const names = {
   disposition: 'decide a review', 'policy.widen': 'let through what was stopped before', twoPersons: 'demand two persons for less', 'list.activate': 'put an uploaded list in force',
-  'list.force': 'put a list in force against a failed check', 'list.rollback': 'go back to an older list', 'key.create': 'make a key or renew its secret', 'clock.confirm': 'let log time leap to the clocks', clear: 'clear a pair', 'sar.move': 'end a report',
+  'list.force': 'put a list in force against a failed check', 'list.rollback': 'go back to an older list', 'key.create': 'make a key or renew its secret', 'clock.confirm': 'let log time leap to the clocks', clear: 'clear a pair', 'sar.move': 'end a report', 'sanctions.close': 'end a sanctions case',
 };
 
 /** content shows what the act would do, as its leaf will hold it. */

@@ -22,7 +22,11 @@ export function sentence(r, ladder) {
   const hit = (r.matches ?? [])[0];
   switch (ruleShort(r.rule)) {
     case 'R6': return `The wallet ${hit?.wallet ?? q.cpWallet} is on the sanctions list.`;
-    case 'R7': return `“${q.cpName}” is on the sanctions list${hit ? ` as “${hit.name}”` : ''}.`;
+    case 'R7': {
+      const number = (r.matches ?? []).find((m) => m.party === 'counterparty' && m.identifier && m.outcome === 'listed');
+      if (number && !(r.matches ?? []).some((m) => m.party === 'counterparty' && !m.identifier && m.outcome === 'listed')) return `The ${number.readAs} of the counterparty (${number.member}) is on the sanctions list, as that of “${number.name}”.`;
+      return `“${q.cpName}” is on the sanctions list${hit ? ` as “${hit.name}”` : ''}.`;
+    }
     case 'R9': return `The payment goes over ${q.chain}, a chain that this agent is not allowed.`;
     case 'R10': {
       const limit = (v.limits ?? []).find((x) => q.amount > x.limit) ?? (v.limits ?? [])[0];
@@ -41,7 +45,10 @@ export function sentence(r, ladder) {
     case 'R17': return `The payment came outside of the agent's operating hours.`;
     case 'R18': return `The payment uses the rail ${q.rail}, which this agent is not allowed.`;
     case 'R20': return `The counterparty is ${q.cpType ? `of the type ${q.cpType}` : 'of no stated type'}, which this agent may not pay.`;
-    case 'R21': return hit ? `“${q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}, score ${hit.score.toFixed(2)}.` : 'The counterparty could be a listed party.';
+    case 'R21':
+      if (hit?.party === 'memo') return `The memo names “${hit.name}” of the ${hit.list} list.`;
+      if (hit?.identifier) return `The ${hit.readAs} of the counterparty (${hit.member}) could be that of “${hit.name}” on the ${hit.list} list: ${hit.why}.`;
+      return hit ? `“${q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}, score ${hit.score.toFixed(2)}.` : 'The counterparty could be a listed party.';
     case 'R22': return `${money(q.amount)} is above ${v.above === undefined ? 'the attestation threshold' : money(v.above)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
     case 'R25': return v.duplicateReference ? 'Another payment with the same reference was recorded before.' : `${v.count ?? 'Several'} payments just below the limit to the same counterparty look like one payment cut in pieces.`;
     default: return r.reason ?? '';
@@ -176,13 +183,14 @@ export function hitView(match, asked, party, explained, extra, where = 'In this 
   const full = explained ?? match;
   const list = (party?.facts ?? full.facts ?? []);
   const context = party?.context ?? full.context ?? [];
-  const listed = match.alias ?? match.name;
+  const listed = match.identifier ?? match.alias ?? match.name;
   return h('section', {class: 'hit'},
     h('div', {class: 'sides'},
       h('div', null, h('h3', null, where), h('p', {class: 'name letters'}, asked ? markedName(asked, listed) : '–')),
       h('div', null, h('h3', null, `On the ${match.list} list`), h('p', {class: 'name letters'}, asked ? markedName(listed, asked) : listed),
+        match.identifier && h('p', {class: 'quiet'}, `the ${match.identifierLabel || match.identifierType} of ${match.name}`),
         match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
-        facts([['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
+        facts([['Field', match.member ?? (match.party === 'memo' ? 'memo' : undefined)], ['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
           ...list.map((f) => [labelOf(f.label ?? f.kind), f.value])]))),
     context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', {class: /differ/.test(c) ? 'differs' : 'agrees'}, c))),
     full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full), extra);

@@ -118,10 +118,10 @@ func (r *Reader) ownerNow(l *edge.Leaf) string {
 // admin may see it.
 func behindWall(l *edge.Leaf, name string) bool {
 	return TellsOfSuspicion(name) || l.Text("disposition") == leaf.WordEscalateSAR || l.Flag("sarEscalated") ||
-		strings.HasPrefix(name, "act.") && l.Has("txnId") // A report's step waits for a second person.
+		strings.HasPrefix(name, "act.") && (l.Has("txnId") || l.Has("caseId")) // The step of a report or of a sanctions case waits for a second person.
 }
 
 // TellsOfSuspicion reports whether the name of an event type alone reveals a suspicion.
 func TellsOfSuspicion(name string) bool {
-	return strings.HasPrefix(name, "sar.") || name == "review.escalated" || name == "agent.registered_with_match"
+	return strings.HasPrefix(name, "sar.") || strings.HasPrefix(name, "sanctions.") || name == "review.escalated" || name == "agent.registered_with_match"
 }

@@ -191,7 +191,7 @@ func audienceOf(e *told) int {
 		return payments
 	case group == "review" || group == "sar":
 		return desk
-	case group == "alert" || name == "retro.hit":
+	case group == "alert" || group == "sanctions" || name == "retro.hit":
 		return alerts
 	case group == "agent" || group == "fleet" || group == "user" || group == "attestation" || group == "operator":
 		return parties
@@ -233,7 +233,7 @@ func TestWhoIsToldOfWhat(t *testing.T) {
 	for _, name := range []string{
 		"agent.registered", "agent.registered_with_match", "agent.reissued", "agent.suspended", "alert.opened", "fleet.created", "fleet.limit_100", "fleet.limit_80",
 		"hold.expired", "hold.late", "hold.over_limit", "hold.released", "hold.settled", "key.created", "list.activated", "policy.activated", "retro.begun", "retro.ended",
-		"retro.hit", "review.claimed", "review.dispositioned", "review.escalated", "sar.filed", "sar.moved", "sar.opened", "screen.block", "screen.proceed", "screen.review", "screen.unknown",
+		"retro.hit", "sanctions.opened", "review.claimed", "review.dispositioned", "review.escalated", "sar.filed", "sar.moved", "sar.opened", "screen.block", "screen.proceed", "screen.review", "screen.unknown",
 	} {
 		require.Contains(t, heard, name)
 	}

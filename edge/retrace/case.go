@@ -70,8 +70,13 @@ func (c *Case) readRequest() {
 		TravelRule: text(leaf.TagTravelRule),
 	}
 	c.request.Payer = text(leaf.TagPayer)
+	c.request.Country, c.request.Region, c.request.Address = text(leaf.TagCountry), text(leaf.TagRegion), text(leaf.TagAddress)
+	c.request.Origin, c.request.Memo = text(leaf.TagOrigin), text(leaf.TagMemo)
 	if raw := x.Edge.Get(leaf.TagWallets); raw != nil {
 		_ = c.request.ReadWallets(raw) // It was read before the record was written.
+	}
+	if raw := x.Edge.Get(leaf.TagIdentifiers); raw != nil {
+		_ = c.request.ReadIdentifiers(raw)
 	}
 	c.request.Elsewhere, c.request.ElsewhereMore = strings.CutSuffix(string(x.Edge.Get(leaf.TagElsewhere)), "+")
 	if c.request.Model == "" {
@@ -84,10 +89,12 @@ func (c *Case) readRequest() {
 	}
 }
 
-// otherWallets returns everything that the call said of wallets besides cpWallet.
-func (c *Case) otherWallets() string {
+// otherTold returns everything else for which the list is asked: wallets besides cpWallet, identifiers
+// and the memo.
+func (c *Case) otherTold() string {
 	edge := &c.Record.Edge
-	return string(edge.Get(leaf.TagPayer)) + string(edge.Get(leaf.TagWallets)) + string(edge.Get(leaf.TagElsewhere))
+	return string(edge.Get(leaf.TagPayer)) + string(edge.Get(leaf.TagWallets)) + string(edge.Get(leaf.TagElsewhere)) +
+		string(edge.Get(leaf.TagIdentifiers)) + string(edge.Get(leaf.TagMemo))
 }
 
 // readText returns the text of a JSON string, and "" for any other value. A call is read in the
@@ -115,7 +122,7 @@ func (c *Case) readProfiles() {
 			f.Chain[i] = &x.Agent.Agents[i]
 		}
 		f.ChainSize = len(x.Agent.Agents)
-		f.Fleet, f.Operator = x.Agent.Fleet, x.Agent.Operator
+		f.Fleet, f.Operator, f.OperatorID = x.Agent.Fleet, x.Agent.Operator, x.Agent.OperatorID
 	}
 	if x.Party != nil {
 		f.User = x.Party.User
@@ -151,7 +158,7 @@ func (c *Case) readEvidence() {
 		Now: x.At, Amount: x.Amount, Policy: c.Policy, Version: version, Expires: expires,
 		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
 		AgentNear: x.AgentNear, OperatorNear: x.OperatorNear,
-		Duplicate: x.Used, ListStale: x.ListStale, Operator: &c.operator,
+		Duplicate: x.Used, ListStale: x.ListStale, ListOld: x.ListOld, Operator: &c.operator,
 		KeyRevoked: version == 0, // An edge sends version 0 for a token of a revoked key.
 	}
 	if x.WithRoot {
@@ -202,7 +209,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	f := &c.Facts
 	f.Policy, f.List, c.Moment.Policy = policy, list, policy
 	if list != nil {
-		f.OperatorListed, f.PartyListed = false, false
+		f.OperatorListed, f.PartyListed, f.OtherListed = false, false, 0
 		looker.Look(f)
 	}
 	hits := c.Rules.JudgeStatic(f)

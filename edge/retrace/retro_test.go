@@ -419,3 +419,25 @@ func TestRetroThatWasAskedFor(t *testing.T) {
 	screenPast(t, leading(w))
 	require.Equal(t, []hit{{blocked, `[6365]`}, {paid, `[900001]`}}, hits(t, w))
 }
+
+// An identifier that comes on the list later is found in the calls that told it, and a name in the
+// memos that hold it.
+func TestRetroFindsIdentifiersAndMemos(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	pay := func(extra string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"Quiet Harbour Bakery"`+extra+`}`)
+		return l.Text("txnId")
+	}
+	pay("")
+	pay(`,"cpIdentifiers":[{"type":"tax_id","value":"7707083894","country":"RU"}]`)
+	number := pay(`,"cpIdentifiers":[{"type":"tax_id","value":"7707083893","country":"RU"}]`)
+	memo := pay(`,"memo":"rent to Zorbal Frobnitz Holding"`)
+	pay(`,"memo":"rent for March"`)
+	entities := added(w, "ZORBAL FROBNITZ HOLDING")
+	entities[len(entities)-1].Facts = []ofac.Fact{{Kind: ofac.FactDocument, Label: "Tax ID No.", Value: "7707083893, Russia"}}
+	screenPast(t, leading(w))
+	w.Activate(entities)
+	screenPast(t, leading(w))
+	require.Equal(t, []hit{{number, `[900001]`}, {memo, `[900001]`}}, hits(t, w))
+}

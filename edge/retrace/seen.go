@@ -27,13 +27,13 @@ type answerBasis struct {
 // partyQuery is a question to the list about a record's counterparty.
 type partyQuery struct {
 	name, kind, wallet string
-	others             string // Everything that the call said of other wallets.
+	others             string // Everything that the call said of other wallets, identifiers and in the memo.
 	cons               bool   // The payer counts possible matches on other lists than the SDN.
 }
 
 func partyQueryOf(c *Case) partyQuery {
 	p := partyQuery{name: c.request.Name, kind: c.request.Type, wallet: c.request.Wallet}
-	p.others = c.otherWallets()
+	p.others = c.otherTold()
 	for i := range c.Facts.ChainSize {
 		p.cons = p.cons || c.Facts.Chain[i].Policy.CONS
 	}
@@ -99,7 +99,17 @@ func matchesOf(f *engine.Facts) (all []match) {
 	f.ListedWallets(func(_ engine.WalletRole, found *ofac.WalletMatch) {
 		all = append(all, match{found.UID, ofac.Listed, true})
 	})
-	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName} {
+	for i := range f.Identified {
+		outcome := ofac.Listed
+		if found := &f.Identified[i]; found.At == engine.InMemo || found.Hit.Doubt != ofac.NoDoubt {
+			outcome = ofac.Possible
+		}
+		all = append(all, match{f.Identified[i].Hit.UID, outcome, false})
+	}
+	if f.Memo.Listed {
+		all = append(all, match{f.Memo.Wallet.UID, ofac.Possible, true})
+	}
+	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName, &f.Memo.Names} {
 		for i := range result.Matches {
 			if m := &result.Matches[i]; m.Outcome != ofac.Clear {
 				all = append(all, match{m.UID, m.Outcome, false})

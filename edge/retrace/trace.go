@@ -161,14 +161,17 @@ func (t *Trace) listOf(ctx context.Context, x *leafjson.Screen) (*ofac.Index, er
 // was last synchronised, only whether that was too long ago for the policy of that time.
 func (t *Trace) ageList(c *Case, policy *engine.Policy) {
 	was, now := c.Policy.ListAgeMax, policy.ListAgeMax
-	switch {
-	case now == 0:
-		c.Moment.ListStale = false
-	case was != 0 && c.Moment.ListStale && now <= was, was != 0 && !c.Moment.ListStale && now >= was:
-	default:
+	known := was != 0 && followsAge(c.Moment.ListStale, was, now)
+	if now == 0 {
+		c.Moment.ListStale, known = false, true
+	}
+	if !known || !followsAge(c.Moment.ListOld, c.Policy.ListReviewAge, policy.ListReviewAge) {
 		t.countUp(&t.ListAges)
 	}
 }
+
+// followsAge tells whether what was found under one bound of the age holds under another.
+func followsAge(old bool, was, now engine.Time) bool { return old && now <= was || !old && now >= was }
 
 // event is the part of an event's leaf that moves counters.
 type event struct {

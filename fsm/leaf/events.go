@@ -140,9 +140,10 @@ type ActProposed struct {
 	Kind     string      `leaf:"act" event:"2" doc:"the kind of the leaf that it will have"`
 	LapsesAt engine.Time `leaf:"lapsesAt" event:"12"`
 	Proposal
-	KeyID string `leaf:"keyId,omitempty"`
-	From  string `leaf:"from,omitempty" doc:"this and to: of a report's step"`
-	To    string `leaf:"to,omitempty"`
+	KeyID  string `leaf:"keyId,omitempty"`
+	CaseID string `leaf:"caseId,omitempty" event:"3" doc:"of a sanctions case's step"`
+	From   string `leaf:"from,omitempty" doc:"this and to: of the step of a report or of a sanctions case"`
+	To     string `leaf:"to,omitempty"`
 }
 
 // ActWithdrawn is a proposed act that was taken back, or that lapsed.
@@ -427,6 +428,7 @@ type AlertOpened struct {
 	Acts        []string    `leaf:"twoPersons,omitempty" event:"17" doc:"of an act that one person did alone"`
 	Person      string      `leaf:"person,omitempty" event:"18" doc:"who did it"`
 	ActLeaf     uint64      `leaf:"actLeaf,omitempty"`
+	CaseID      string      `leaf:"caseId,omitempty" event:"19" doc:"of a sanctions case whose report is overdue"`
 }
 
 // RetroHit is a payment or a party that a run found.

@@ -35,6 +35,9 @@ const (
 	TagWarnings    Tag = 21 // warnings, a JSON array.
 	TagElsewhere   Tag = 22 // walletsElsewhere, text: wallets in members that are meant for something else, with blanks between them; + at the end: there are more.
 
+	TagPlaces        Tag = 26 // places, a JSON array: what was read of the call's places and had a consequence.
+	TagPlacesVersion Tag = 27 // placesVersion, text; of a call with places.
+
 	TagAmount     Tag = 32 // _request.amount, literal. All tags below are literals of _request too.
 	TagChain      Tag = 33
 	TagWallet     Tag = 34 // cpWallet
@@ -52,6 +55,11 @@ const (
 	TagHold       Tag = 46 // hold
 	TagPayer      Tag = 47 // payerWallet
 	TagWallets    Tag = 48 // wallets
+
+	TagRegion      Tag = 49 // cpRegion
+	TagOrigin      Tag = 50 // originCountry
+	TagMemo        Tag = 51 // memo
+	TagIdentifiers Tag = 52 // cpIdentifiers
 
 	// TagLast is the highest possible number. Unknown numbers are a newer release's: they are
 	// kept, and shown as bytes.

@@ -21,23 +21,26 @@ const (
 	// dueNames.
 	KindDue = "due"
 
-	KindDispositioned = "review.dispositioned"
-	KindClaimed       = "review.claimed"
-	KindReleased      = "review.released"
-	KindAssigned      = "review.assigned"
-	KindCommented     = "review.commented"
-	KindProposed      = "review.proposed"
-	KindWithdrawn     = "review.withdrawn" // A person withdrew it; one that lapses is KindDue.
-	KindActProposed   = "act.proposed"     // Any other act of two persons than a disposition.
-	KindActWithdrawn  = "act.withdrawn"
-	KindAlertOpened   = "alert.opened"
-	KindAcknowledged  = "alert.acknowledged"
-	KindSARMoved      = "sar.moved"
-	KindWebhook       = "webhook.changed" // Created, changed, rotated, deleted, gone or redelivered.
-	KindDeadLetter    = "webhook.dead_letter"
-	KindRetroBegun    = "retro.begun"
-	KindRetroHit      = "retro.hit"
-	KindRetroEnded    = "retro.ended"
+	KindDispositioned   = "review.dispositioned"
+	KindClaimed         = "review.claimed"
+	KindReleased        = "review.released"
+	KindAssigned        = "review.assigned"
+	KindCommented       = "review.commented"
+	KindProposed        = "review.proposed"
+	KindWithdrawn       = "review.withdrawn" // A person withdrew it; one that lapses is KindDue.
+	KindActProposed     = "act.proposed"     // Any other act of two persons than a disposition.
+	KindActWithdrawn    = "act.withdrawn"
+	KindAlertOpened     = "alert.opened"
+	KindAcknowledged    = "alert.acknowledged"
+	KindSARMoved        = "sar.moved"
+	KindSanctionsOpened = "sanctions.opened"
+	KindSanctionsAgain  = "sanctions.blocked_again"
+	KindSanctionsMoved  = "sanctions.moved"
+	KindWebhook         = "webhook.changed" // Created, changed, rotated, deleted, gone or redelivered.
+	KindDeadLetter      = "webhook.dead_letter"
+	KindRetroBegun      = "retro.begun"
+	KindRetroHit        = "retro.hit"
+	KindRetroEnded      = "retro.ended"
 
 	KindLooked = "key.looked"
 
@@ -79,6 +82,8 @@ const (
 	DueApproval            Due = 16 // The end of an approval that nobody used.
 	DueUserErased          Due = 14 // Never in the heap: the tick that erases the user tells it.
 	DueAct                 Due = 17 // Never in the heap: the tick that lapses the proposal tells it.
+	DueSanctionsSoon       Due = 18 // The report of a sanctions case is due soon.
+	DueSanctionsLate       Due = 19 // It is overdue.
 )
 
 var dueNames = [...]string{
@@ -87,7 +92,7 @@ var dueNames = [...]string{
 	DueSAR: "sar.due_soon", DueListStale: "list.stale", DueSigningKey: "signing_key.active", DueAPIKey: "key.expiring",
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
 	DueUnresolved: "hold.unresolved", DueApproval: "review.approval_lapsed",
-	DueAct: "act.lapsed",
+	DueAct: "act.lapsed", DueSanctionsSoon: "sanctions.due_soon", DueSanctionsLate: "sanctions.overdue",
 }
 
 // alertNames are the kinds of alert, by wire's numbers. The names never change.
@@ -95,7 +100,7 @@ var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
 	wire.AlertUnresolved: "unresolved_payment", wire.AlertAlone: "done_alone",
-	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed",
+	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed", wire.AlertReport: "sanctions_report",
 }
 
 // lookNames are the kinds of look, by wire's numbers. The names never change.

@@ -17,7 +17,7 @@ func randomScreen(r *rand.Rand) *Screen {
 		Rules: 1, Leaf: r.Uint64() >> (r.Uint32() & 63), Index: r.Uint64() >> (r.Uint32() & 63), At: engine.Time(r.Int64()),
 		Verdict: engine.Verdict(r.IntN(4)), Rule: engine.RuleID(r.IntN(len(engine.Rules) + 1)), Sub: engine.Sub(r.IntN(4)),
 		Triggered: r.Uint32() & (1<<26 - 2), PolicyVersion: r.Uint64(), ListVersion: uint64(r.IntN(100)),
-		Matcher: uint16(r.Uint32()), ListStale: coin(r),
+		Matcher: uint16(r.Uint32()), ListStale: coin(r), ListOld: coin(r),
 	}
 	copy(s.Txn[:], "aZ09bY18")
 	for i := range s.Salt {

@@ -62,7 +62,8 @@ type Screen struct {
 	ListVersion   uint64
 	ListDigest    [32]byte // The digest of the canonical entities.
 	Matcher       uint16   // The version of the matcher in force.
-	ListStale     bool
+	ListStale     bool     // The list was older than the policy's ofac.maxAge.
+	ListOld       bool     // It was not confirmed for as long as ofac.reviewAge.
 
 	Evidence
 
@@ -127,6 +128,7 @@ const (
 	flagNear
 	flagOperator
 	flagOperatorHeld
+	flagListOld
 	flagsAll = 1<<iota - 1
 )
 
@@ -141,7 +143,7 @@ func (s *Screen) flags() uint64 {
 		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
 		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed}, {s.Idle != 0, flagIdle},
 		{s.WithRoot, flagRoot}, {s.AgentNear.Count != 0, flagNear},
-		{s.InOperator, flagOperator}, {s.OperatorHeld != 0, flagOperatorHeld},
+		{s.InOperator, flagOperator}, {s.OperatorHeld != 0, flagOperatorHeld}, {s.ListOld, flagListOld},
 	} {
 		if f.on {
 			flags |= f.bit
@@ -293,7 +295,7 @@ func DecodeScreen(data []byte, s *Screen) error {
 	s.PolicyVersion, s.ListVersion = r.Unsigned(), r.Unsigned()
 	r.Fill(s.ListDigest[:])
 	s.Matcher = uint16(r.Limited(1<<16 - 1))
-	s.ListStale, s.Judged = flags&flagListStale != 0, flags&flagJudged != 0
+	s.ListStale, s.ListOld, s.Judged = flags&flagListStale != 0, flags&flagListOld != 0, flags&flagJudged != 0
 	if s.Judged {
 		s.readEvidence(&r, flags)
 	}

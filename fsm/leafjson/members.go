@@ -124,6 +124,8 @@ var members = [...]member{
 	}},
 	{name: "warnings", json: leaf.TagWarnings},
 	{name: "walletsElsewhere", text: leaf.TagElsewhere},
+	{name: "places", json: leaf.TagPlaces},
+	{name: "placesVersion", text: leaf.TagPlacesVersion},
 }
 
 // Append adds all of the record's members to m, with JSON from the edge unchanged and the full

@@ -28,7 +28,7 @@ func drawRecord(r *rand.Rand) *Screen {
 	s.Rules = engine.NewestRules.Number
 	s.Leaf, s.Index, s.At = r.Uint64()>>20, r.Uint64()>>20, engine.Time(r.Int64N(1<<60))
 	s.Verdict, s.Rule = engine.Verdict(r.IntN(4)), engine.RuleID(r.IntN(len(engine.Rules)+1))
-	s.Triggered, s.Shadow, s.ListStale = r.Uint32()&(1<<26-2), r.Uint32()&4, coin()
+	s.Triggered, s.Shadow, s.ListStale, s.ListOld = r.Uint32()&(1<<26-2), r.Uint32()&4, coin(), coin()
 	copy(s.Txn[:], "aZ09bY18")
 	if s.Judged = coin(); s.Judged {
 		s.Sequence, s.Previous, s.Amount = uint64(r.IntN(3)), r.Uint64(), engine.USD(r.Int64())

@@ -260,6 +260,7 @@ var (
 		{"cpType", leaf.TagPartyType}, {"protocol", leaf.TagProtocol}, {"underlyingModel", leaf.TagModel}, {"model", leaf.TagModelAlias},
 		{"travelRuleRef", leaf.TagTravelRule}, {"cpCountry", leaf.TagCountry}, {"cpDateOfBirth", leaf.TagBirth}, {"cpAddress", leaf.TagAddress},
 		{"paymentRef", leaf.TagPayment}, {"hold", leaf.TagHold}, {"payerWallet", leaf.TagPayer}, {"wallets", leaf.TagWallets},
+		{"cpRegion", leaf.TagRegion}, {"originCountry", leaf.TagOrigin}, {"memo", leaf.TagMemo}, {"cpIdentifiers", leaf.TagIdentifiers},
 	}
 )
 
@@ -292,10 +293,10 @@ func RequestMembers() (names []string) {
 
 // shown has a bit for each tag with a name.
 var shown = func() (tags uint64) {
-	for t := leaf.TagSource; t <= leaf.TagElsewhere; t++ {
+	for t := leaf.TagSource; t < leaf.TagAmount; t++ {
 		tags |= 1 << t
 	}
-	for t := leaf.TagAmount; t <= leaf.TagWallets; t++ {
+	for t := leaf.TagAmount; t <= leaf.TagIdentifiers; t++ {
 		tags |= 1 << t
 	}
 	return tags

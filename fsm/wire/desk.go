@@ -96,7 +96,8 @@ const (
 	AlertDryRuns    uint8 = 10 // A key made many dry runs.
 	AlertProbe      uint8 = 11 // A key tried many names near one listed party.
 	AlertAlone      uint8 = 12 // One person did what needs two, because there was no second.
-	AlertKinds            = AlertAlone
+	AlertReport     uint8 = 13 // The report of a sanctions case is overdue.
+	AlertKinds            = AlertReport
 )
 
 // Alert opens an alert or acknowledges one.

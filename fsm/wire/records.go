@@ -50,10 +50,11 @@ const (
 	KindOperatorLimit
 	KindTime
 	KindRetire
+	KindSanctions
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindRetire
+const KindNewest = KindSanctions
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -148,6 +149,7 @@ type Screen struct {
 	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // A hash of the paymentRef.
 	Used        Used                `cbor:"20,keyasint,omitzero"`  // Of Reference.
 	Counts      bool                `cbor:"19,keyasint,omitempty"` // The hold never returns by itself: somebody else may make the payment.
+	Causes      []Cause             `cbor:"21,keyasint,omitempty"` // Whom or what the sanctions rules found, at most CausesMost; no two are equal.
 }
 
 // OperatorRef names an operator: by its slot or, where Slot is 0, by its legal name. Apply then

@@ -27,6 +27,7 @@ const (
 	screenReference
 	screenCounts
 	screenCleared
+	screenCauses
 	screenFlags = 1<<iota - 1
 )
 
@@ -57,6 +58,12 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	}
 	if flags&screenReference != 0 {
 		dst = binary.AppendUvarint(binary.AppendUvarint(append(dst, s.Reference[:]...), s.Used.Looked), s.Used.By)
+	}
+	if flags&screenCauses != 0 {
+		dst = append(dst, byte(len(s.Causes)))
+		for _, cause := range s.Causes {
+			dst = binary.AppendUvarint(dst, uint64(cause))
+		}
 	}
 	dst = binary.AppendVarint(dst, int64(s.Amount))
 	dst = binary.AppendUvarint(dst, uint64(s.Mask))
@@ -107,6 +114,9 @@ func (s *Screen) flags() (flags uint64) {
 	if s.Basis.Cleared != 0 {
 		flags |= screenCleared
 	}
+	if len(s.Causes) > 0 {
+		flags |= screenCauses
+	}
 	return flags
 }
 
@@ -141,9 +151,9 @@ func appendCredential(dst []byte, slot uint32, version uint16, expires engine.Ti
 }
 
 // DecodeScreen reads a screening record. Fragment and Subs alias data; Filters
-// reuses s's memory.
+// and Causes reuse s's memory.
 func DecodeScreen(data []byte, s *Screen) error {
-	filters := s.Filters[:0]
+	filters, causes := s.Filters[:0], s.Causes[:0]
 	*s = Screen{}
 	r := NewReader(data)
 	flags := r.Limited(screenFlags)
@@ -173,6 +183,17 @@ func DecodeScreen(data []byte, s *Screen) error {
 	if flags&screenReference != 0 {
 		r.Fill(s.Reference[:])
 		s.Used = Used{r.Unsigned(), r.Unsigned()}
+	}
+	if flags&screenCauses != 0 {
+		count := r.Byte()
+		if count > CausesMost {
+			r.Fail()
+			count = 0
+		}
+		for range count {
+			causes = append(causes, Cause(r.Unsigned()))
+		}
+		s.Causes = causes
 	}
 	s.Counts = flags&screenCounts != 0
 	s.Amount = engine.USD(r.Signed())

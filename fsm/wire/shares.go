@@ -14,13 +14,14 @@ const (
 	TableReviews
 	TableAlerts
 	TableSanctions
-	SharedTables = TableSanctions
+	TableCases
+	SharedTables = TableCases
 )
 
 var sharedTableNames = [SharedTables + 1]string{
 	TableAgents: "agents", TableFleets: "fleets", TableUsers: "users", TableStatuses: "status_entries", TableHolds: "holds",
 	TableReviews: "open_reviews",
-	TableAlerts:  "open_alerts", TableSanctions: "sanctions_alerts",
+	TableAlerts:  "open_alerts", TableSanctions: "sanctions_alerts", TableCases: "sanctions_cases",
 }
 
 // String is the table's name in metrics and answers, "" for an unknown table.

@@ -317,6 +317,7 @@ var madeRoomBy = [wire.SharedTables + 1]string{
 	wire.TableReviews:   "open reviews: an officer decides some first",
 	wire.TableAlerts:    "open alerts: an officer acknowledges some first",
 	wire.TableSanctions: "open alerts about the sanctions list: an officer acknowledges some first",
+	wire.TableCases:     "sanctions cases: an officer decides some first",
 }
 
 // shareUsed is the answer to a call whose owner has used its share of a table.

@@ -41,6 +41,7 @@ var AlertTexts = map[uint8]string{
 	wire.AlertProbe:      "A key tried many names near one listed party in dry runs.",
 	wire.AlertAlone:      "One person did what needs two, because nobody else held the role.",
 	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
+	wire.AlertReport:     "The report of a sanctions case is overdue: its tenth business day is over.",
 	wire.AlertUnresolved: "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
 
@@ -116,7 +117,7 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 
 // pathAlert returns the leaf of the alert that the path names.
 func pathAlert(c *border.Request) (uint64, error) {
-	at, ok := c.Judge.Terms.IDs.ParseAlert(c.PathValue("id"))
+	at, ok := idsOf(c).ParseAlert(c.PathValue("id"))
 	if !ok {
 		return 0, noAlert()
 	}
@@ -191,7 +192,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person", "caseId")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

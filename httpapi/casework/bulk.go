@@ -224,7 +224,7 @@ func bulkAcknowledge(c *border.Request) (border.Answer, error) {
 		refused: func(_ *bulkItem, r wire.Result) error { return acknowledgeRefused(c, r) },
 	}
 	for i := range items {
-		at, ok := c.Judge.Terms.IDs.ParseAlert(items[i].id)
+		at, ok := idsOf(c).ParseAlert(items[i].id)
 		if items[i].leaf.Index = at; !ok {
 			items[i].err = noAlert()
 		}

@@ -79,7 +79,7 @@ func listProposals(c *border.Request) (border.Answer, error) {
 
 // pathProposal returns the open proposal of the path, and the state that it was read in.
 func pathProposal(c *border.Request) (*fsm.View, *fsm.Waiting, error) {
-	at, ok := c.Judge.Terms.IDs.ParseProposal(c.PathValue("id"))
+	at, ok := idsOf(c).ParseProposal(c.PathValue("id"))
 	if !ok {
 		return nil, nil, noProposal()
 	}
@@ -148,7 +148,7 @@ func writeWaiting(c *border.Request, m *strictjson.Members, view *fsm.View, wait
 }
 
 // shownOfProposal are the members of a proposal's leaf that are shown beside its content.
-var shownOfProposal = []string{"proposalId", "twoPersons", "act", "txnId", "disposition", "keyId", "from", "to", "proposedBy"}
+var shownOfProposal = []string{"proposalId", "twoPersons", "act", "txnId", "disposition", "caseId", "keyId", "from", "to", "proposedBy"}
 
 // writeProposal writes what is proposed, from its leaf. The content is what the edge wrote
 // into the leaf: what the act's own leaf will hold.

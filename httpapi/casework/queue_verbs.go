@@ -30,7 +30,7 @@ func nextReview(c *border.Request) (border.Answer, error) {
 	}
 	filter.state, filter.assignee, filter.freeFor = "", "", who
 	for _, id := range skipped { // An id that names no case skips nothing.
-		if at, known := c.Judge.Terms.IDs.ParseTxn(id); known {
+		if at, known := idsOf(c).ParseTxn(id); known {
 			filter.skipped = append(filter.skipped, at)
 		}
 	}

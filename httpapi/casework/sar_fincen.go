@@ -154,7 +154,7 @@ func draftPacket(c *border.Request, p *sarPacket) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	p.attach(c, "xml")
+	attach(c, "sar-"+p.record.Text("txnId")+".xml")
 	return c.Send(http.StatusOK, []string{"application/xml; charset=utf-8"}, append([]byte(xml.Header), append(body, '\n')...)), nil
 }
 

@@ -31,12 +31,17 @@ var SarColumns = []string{"txnId", "screenedAt", "amountUSD", "verdict", "rule",
 
 // tabulatePacket answers with the payments of the pair as CSV.
 func tabulatePacket(c *border.Request, p *sarPacket) (border.Answer, error) {
+	return tabulateRows(c, "sar-"+p.record.Text("txnId"), SarColumns, p.did.rows)
+}
+
+// tabulateRows answers with rows as CSV, to be saved as a file.
+func tabulateRows(c *border.Request, name string, columns []string, rows [][]string) (border.Answer, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
-	if err := w.Write(SarColumns); err != nil {
+	if err := w.Write(columns); err != nil {
 		return border.Answer{}, err
 	}
-	for _, row := range p.did.rows {
+	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, text := range row {
 			cells[i] = border.CSVCell(text)
@@ -48,24 +53,29 @@ func tabulatePacket(c *border.Request, p *sarPacket) (border.Answer, error) {
 	if w.Flush(); w.Error() != nil {
 		return border.Answer{}, w.Error()
 	}
-	p.attach(c, "csv")
+	attach(c, name+".csv")
 	return c.Send(http.StatusOK, []string{"text/csv; charset=utf-8"}, out.Bytes()), nil
 }
 
 // attach makes browsers save an answer as a file.
-func (p *sarPacket) attach(c *border.Request, ending string) {
-	c.SetHeader("Content-Disposition", `attachment; filename="sar-`+p.record.Text("txnId")+"."+ending+`"`)
+func attach(c *border.Request, name string) {
+	c.SetHeader("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
 // printPacket answers with the packet as a page to print. The page has no script, no style
 // and loads nothing.
 func printPacket(c *border.Request, p *sarPacket) (border.Answer, error) {
-	v, err := fastjson.ParseBytes(p.members.Body())
+	return printPage(c, "Suspicious activity "+p.record.Text("txnId"), "Suspicious activity report", p.members)
+}
+
+// printPage answers with members as a page to print.
+func printPage(c *border.Request, title, heading string, members strictjson.Members) (border.Answer, error) {
+	v, err := fastjson.ParseBytes(members.Body())
 	if err != nil {
 		return border.Answer{}, err
 	}
 	var b strings.Builder
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Suspicious activity " + html.EscapeString(p.record.Text("txnId")) + "</title></head><body>\n<h1>Suspicious activity report</h1>\n")
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html.EscapeString(title) + "</title></head><body>\n<h1>" + html.EscapeString(heading) + "</h1>\n")
 	printObject(&b, v, 2)
 	b.WriteString("</body></html>\n")
 	c.SetHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")

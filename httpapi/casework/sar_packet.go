@@ -98,13 +98,13 @@ type sarPacket struct {
 func sarSubject(l *edge.Leaf) (m strictjson.Members) {
 	l.CopyTo(&m, "agentId", "agentName", "agentType", "operatorLegalName", "userId", "fleetId", "chain")
 	var party strictjson.Members
-	for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "cpAddress"} {
+	for _, name := range []string{"cpName", "cpWallet", "cpType", "cpCountry", "cpDateOfBirth", "cpAddress", "cpRegion", "cpIdentifiers"} {
 		if raw := l.Raw("_request", name); raw != nil {
 			party.Raw(name, raw)
 		}
 	}
 	m.Object("counterparty", party)
-	for _, name := range []string{"payerWallet", "wallets"} {
+	for _, name := range []string{"payerWallet", "wallets", "originCountry", "memo"} {
 		if raw := l.Raw("_request", name); raw != nil {
 			m.Raw(name, raw)
 		}
@@ -228,36 +228,14 @@ func (a *activity) members() (m strictjson.Members) {
 
 // sarHistory returns the steps that people took, oldest first.
 func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
-	store := c.Records().Audit()
-	scan := audit.Query{
-		From: r.row.First, To: r.row.Later + 1, Examine: border.LeafScanMax,
-		Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindSARMoved), engine.FilterKey(engine.FilterTxn, r.record.Text("txnId"))},
-	}
-	for len(moves) < sarHistoryMax {
-		var failed error
-		scanned, err := store.Scan(scan, func(index uint64, stored audit.Leaf) bool {
-			l, err := c.Judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
-			if failed = err; err == nil && l.Kind() == leaf.KindSARMoved && l.Number("reviewedLeaf") == r.record.Index {
-				moves = append(moves, l)
-			}
-			return failed == nil && len(moves) < sarHistoryMax
-		})
-		border.ChargeLooked(c, scanned.Examined)
-		if failed != nil {
-			return nil, failed
+	keys := []uint64{engine.FilterKey(engine.FilterKind, leaf.KindSARMoved), engine.FilterKey(engine.FilterTxn, r.record.Text("txnId"))}
+	err = walkLeaves(c, r.row.First, r.row.Later+1, keys, func(l *edge.Leaf) bool {
+		if l.Kind() == leaf.KindSARMoved && l.Number("reviewedLeaf") == r.record.Index {
+			moves = append(moves, *l)
 		}
-		if err != nil {
-			return nil, edge.LeafError(err)
-		}
-		if scanned.Done {
-			break
-		}
-		if err := border.PassTurn(c); err != nil {
-			return nil, err
-		}
-		scan.From = scanned.Next
-	}
-	return moves, nil
+		return len(moves) < sarHistoryMax
+	})
+	return moves, err
 }
 
 // sarSkeleton writes what the records say as sentences, with brackets for what people must

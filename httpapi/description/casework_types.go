@@ -169,6 +169,7 @@ type Alert struct {
 	UID               int64     `json:"uid,omitempty" doc:"of names_probed: the listed party"`
 	TwoPersons        []string  `json:"twoPersons,omitempty" doc:"what one person did alone"`
 	Person            string    `json:"person,omitempty" doc:"who did it"`
+	CaseID            string    `json:"caseId,omitempty" doc:"of sanctions_report: the case"`
 	AgentName         string    `json:"agentName,omitempty"`
 	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
 	CpWallet          *string   `json:"cpWallet,omitempty"`
@@ -210,6 +211,7 @@ type ActProposed struct {
 	TwoPersons   []string `json:"twoPersons"`
 	Act          string   `json:"act" doc:"the kind of the leaf that it will have"`
 	TxnID        string   `json:"txnId,omitempty"`
+	CaseID       string   `json:"caseId,omitempty" doc:"of a sanctions case's step"`
 	KeyID        string   `json:"keyId,omitempty"`
 	From         string   `json:"from,omitempty"`
 	To           string   `json:"to,omitempty"`
@@ -227,6 +229,7 @@ type Waiting struct {
 	Act          string      `json:"act,omitempty" doc:"the kind of the leaf that it will have; absent of a disposition"`
 	TxnID        string      `json:"txnId,omitempty"`
 	Disposition  Disposition `json:"disposition,omitempty"`
+	CaseID       string      `json:"caseId,omitempty" doc:"of a sanctions case's step"`
 	KeyID        string      `json:"keyId,omitempty"`
 	From         string      `json:"from,omitempty"`
 	To           string      `json:"to,omitempty"`

@@ -94,11 +94,19 @@ type ScreeningCall struct {
 		Role    string `json:"role" enum:"payer payee intermediary fee"`
 		Address string `json:"address" length:"-FieldMax"`
 	} `json:"wallets,omitempty" doc:"Further wallets of the payment, at most eight. What is listed blocks, whoever's it is."`
-	CpName          *string `json:"cpName,omitempty" length:"-NameRunesMax" doc:"The counterparty's name."`
-	CpType          *string `json:"cpType,omitempty" length:"-FieldMax" doc:"individual, business or exchange."`
-	CpCountry       *string `json:"cpCountry,omitempty" length:"-FieldMax" doc:"A country's name or code. Kept; orders parties, changes no verdict."`
-	CpDateOfBirth   *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
-	CpAddress       *string `json:"cpAddress,omitempty" length:"-NameRunesMax" doc:"A postal address. Kept; changes no verdict."`
+	CpName        *string `json:"cpName,omitempty" length:"-NameRunesMax" doc:"The counterparty's name."`
+	CpType        *string `json:"cpType,omitempty" length:"-FieldMax" doc:"individual, business or exchange."`
+	CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax" doc:"A country's name or code."`
+	CpRegion      *string `json:"cpRegion,omitempty" length:"-FieldMax" doc:"A region's name, or its code (ISO 3166-2)."`
+	OriginCountry *string `json:"originCountry,omitempty" length:"-FieldMax" doc:"From which country the payment was asked for, by name or code."`
+	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
+	CpAddress     *string `json:"cpAddress,omitempty" length:"-NameRunesMax" doc:"A postal address."`
+	CpIdentifiers []struct {
+		Type    string  `json:"type" enum:"bic iban lei tax_id registration national_id passport imo mmsi aircraft_tail email website phone duns account"`
+		Value   string  `json:"value" length:"-FieldMax"`
+		Country *string `json:"country,omitempty" length:"-FieldMax" doc:"Of whoever gave it."`
+	} `json:"cpIdentifiers,omitempty" doc:"Numbers and addresses by which the counterparty is known, at most eight."`
+	Memo            *string `json:"memo,omitempty" length:"-NameRunesMax" doc:"A text that travels with the payment."`
 	Protocol        *string `json:"protocol,omitempty" length:"-FieldMax" doc:"Protocol or platform."`
 	UnderlyingModel *string `json:"underlyingModel,omitempty" length:"-FieldMax" doc:"The agent's language model now."`
 	Model           *string `json:"model,omitempty" length:"-FieldMax" doc:"Another word for underlyingModel."`

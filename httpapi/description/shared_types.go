@@ -42,6 +42,15 @@ type UnknownMember struct {
 	Param string `json:"param"`
 }
 
+// PlaceRead is a country or region that a member of a call names.
+type PlaceRead struct {
+	Member    string `json:"member" doc:"The member that names it: cpCountry, cpIdentifiers[0].value."`
+	Read      string `json:"read,omitempty" doc:"ISO 3166 code; not there: it cannot be read."`
+	Outcome   string `json:"outcome" enum:"blocked reviewed doubtful unread exempt"`
+	Exemption string `json:"exemption,omitempty" doc:"The exemption of the policy that let it pass."`
+	Licence   string `json:"licence,omitempty"`
+}
+
 type CallWarning struct {
 	Code     string `json:"code" enum:"unknown_field amount_rounded"`
 	Param    string `json:"param"`
@@ -115,8 +124,16 @@ type PartyMatch struct {
 	Programs []string `json:"programs,omitempty"`
 	Ticker   string   `json:"ticker,omitempty"`
 	Document string   `json:"document,omitempty"`
-	Cleared  bool     `json:"cleared,omitempty"`
-	Why      string   `json:"why,omitempty"`
+
+	Identifier        string `json:"identifier,omitempty" doc:"The number or address of the listed party, as published."`
+	IdentifierType    string `json:"identifierType,omitempty" doc:"What the list has it as; other: of no known type."`
+	IdentifierLabel   string `json:"identifierLabel,omitempty" doc:"What the publisher calls it."`
+	IdentifierCountry string `json:"identifierCountry,omitempty"`
+	ReadAs            string `json:"readAs,omitempty" doc:"What the call's identifier was read as."`
+	Member            string `json:"member,omitempty" doc:"The member of the call that hit."`
+
+	Cleared bool   `json:"cleared,omitempty"`
+	Why     string `json:"why,omitempty"`
 }
 
 type LadderStep struct {
@@ -148,6 +165,10 @@ type RecordedRequest struct {
 	CpCountry     *string `json:"cpCountry,omitempty"`
 	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty"`
 	CpAddress     *string `json:"cpAddress,omitempty"`
+	CpRegion      *string `json:"cpRegion,omitempty"`
+	OriginCountry *string `json:"originCountry,omitempty"`
+	Memo          *string `json:"memo,omitempty"`
+	CpIdentifiers any     `json:"cpIdentifiers,omitempty" doc:"A list of type, value and country; *** where personal data is hidden."`
 	PaymentRef    *string `json:"paymentRef,omitempty"`
 	Hold          *struct {
 		TtlSeconds int64 `json:"ttlSeconds"`
@@ -225,6 +246,8 @@ type judgedRecord struct {
 	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
 	Warnings           []CallWarning   `json:"warnings,omitempty"`
 	WalletsElsewhere   string          `json:"walletsElsewhere,omitempty" doc:"Wallets in other texts of the call than cpWallet, with blanks between them; + behind the last one: there were more."`
+	Places             []PlaceRead     `json:"places,omitempty" doc:"What was read of the countries and regions of the call, where it had a consequence."`
+	PlacesVersion      string          `json:"placesVersion,omitempty" doc:"Of the tables by which places are read."`
 	Triggered          []RuleCode      `json:"triggered,omitempty"`
 	Shadow             []RuleCode      `json:"shadow,omitempty"`
 	Matches            []PartyMatch    `json:"matches,omitempty"`
@@ -287,6 +310,8 @@ type (
 	PolicyDocument   string
 	JobState         string
 	SARState         string
+	SanctionsState   string
+	SanctionsKind    string
 	AlertKind        string
 	Member           string
 	ClusterStatus    string
@@ -315,7 +340,9 @@ var scalars = map[string]string{
 	"PolicyDocument":   `{"type": "object", "x-free": "the members of a policy document are checked by the policy compiler: docs/RULES.md", "additionalProperties": true}`,
 	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
-	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone"]}`,
+	"SanctionsState":   `{"type": "string", "enum": ["OPEN", "TRUE_MATCH", "NOT_THE_PARTY", "REPORTED", "CLOSED"]}`,
+	"SanctionsKind":    `{"type": "string", "enum": ["rejected_transaction", "blocked_property"]}`,
+	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report"]}`,
 	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
 	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,
 	"Metadata":         `{"type": "object", "additionalProperties": true, "x-free": "the caller's own object, kept and returned; at most 8 KiB"}`,

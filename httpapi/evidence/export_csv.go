@@ -14,7 +14,8 @@ import (
 
 var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
 	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
-	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet", "payerWallet", "wallets"}
+	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet", "payerWallet", "wallets",
+	"cpCountry", "cpRegion", "originCountry", "cpIdentifiers", "memo"}
 
 // csvEndMark is the first cell of the last row.
 const csvEndMark = "end"
@@ -56,9 +57,9 @@ func csvValue(column string, l, d *edge.Leaf) string {
 		return hex.EncodeToString(hash[:])
 	case "amount":
 		return string(l.Raw("_request", "amount"))
-	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet":
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet", "cpCountry", "cpRegion", "originCountry", "memo":
 		return l.Text("_request", column)
-	case "wallets":
+	case "wallets", "cpIdentifiers":
 		return string(l.Raw("_request", column))
 	case "listVersion", "policyVersion":
 		return strconv.FormatUint(l.Number(column), 10)

@@ -8,11 +8,13 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"railguard/engine"
 	"railguard/httpapi/guest"
+	"railguard/ofac/identifier"
 )
 
 var toolNames = []string{"screen", "dry_run", "get_verdict", "get_limits", "explain"}
@@ -37,6 +39,12 @@ var payment = members{
 	"wallets":       `{"type":"array","maxItems":8,"description":"Further wallets of the payment.","items":{"type":"object","properties":{"role":{"type":"string","enum":["payer","payee","intermediary","fee"]},"address":{"type":"string"}},"required":["role","address"],"additionalProperties":false}}`,
 	"cpName":        `{"type":"string","description":"The counterparty's name."}`,
 	"cpType":        `{"type":"string","description":"individual, business or exchange."}`,
+	"cpCountry":     `{"type":"string","description":"The counterparty's country, by name or code."}`,
+	"cpRegion":      `{"type":"string","description":"The counterparty's region, by name or ISO 3166-2 code."}`,
+	"cpAddress":     `{"type":"string","description":"The counterparty's postal address."}`,
+	"cpIdentifiers": `{"type":"array","maxItems":8,"description":"Numbers and addresses by which the counterparty is known.","items":{"type":"object","properties":{"type":{"type":"string","enum":["` + strings.Join(identifier.Words(), `","`) + `"]},"value":{"type":"string"},"country":{"type":"string"}},"required":["type","value"],"additionalProperties":false}}`,
+	"originCountry": `{"type":"string","description":"From which country the payment was asked for."}`,
+	"memo":          `{"type":"string","maxLength":512,"description":"A text that travels with the payment."}`,
 	"protocol":      `{"type":"string","description":"Protocol or platform of the payment."}`,
 	"model":         `{"type":"string","description":"The agent's language model."}`,
 	"travelRuleRef": text,
@@ -246,7 +254,7 @@ func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, q
 	if bad != nil {
 		return nil, bad
 	}
-	if !identifier.MatchString(id) {
+	if !idPattern.MatchString(id) {
 		return nil, refusal("not_found", "txnId", "no such transaction")
 	}
 	a := g.askAPI(ctx, r, http.MethodGet, "/v1/audit/"+id+query, "", nil)
@@ -260,7 +268,7 @@ func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, q
 	return record, nil
 }
 
-var identifier = regexp.MustCompile(`^[a-z]{3}_[0-9A-Za-z]{1,64}$`)
+var idPattern = regexp.MustCompile(`^[a-z]{3}_[0-9A-Za-z]{1,64}$`)
 
 func (g *Guest) tellVerdict(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
 	query := ""

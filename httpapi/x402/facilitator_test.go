@@ -34,7 +34,15 @@ func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, body)
 }
 
-const goodBody = `{"x402Version":2,"paymentPayload":{"x402Version":2,"accepted":{"scheme":"exact","network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","amount":"1","asset":"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v","payTo":"payee"},"payload":{"transaction":"AAAA"},"extensions":{"railguard":{"info":{"token":"t"}}}},"paymentRequirements":{"scheme":"exact","network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","amount":"1","asset":"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v","payTo":"payee","maxTimeoutSeconds":60}}`
+const unreadBody = `{"x402Version":2,"paymentPayload":{"x402Version":2,"accepted":{"scheme":"exact","network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","amount":"1","asset":"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v","payTo":"payee"},"payload":{"transaction":"AAAA"},"extensions":{"railguard":{"info":{"token":"t"}}}},"paymentRequirements":{"scheme":"exact","network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","amount":"1","asset":"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v","payTo":"payee","maxTimeoutSeconds":60}}`
+
+// goodBody is that payment with a transaction that says who pays.
+var goodBody = strings.Replace(unreadBody, "AAAA", readableTransaction(), 1)
+
+func readableTransaction() string {
+	x := soundTransfer()
+	return x.encode()
+}
 
 func newDoor(t *testing.T, api http.Handler, log io.Writer) (*Facilitator, *int) {
 	calls := new(int)
@@ -42,7 +50,7 @@ func newDoor(t *testing.T, api http.Handler, log io.Writer) (*Facilitator, *int)
 		*calls++
 		require.Equal(t, "Bearer behind", r.Header.Get("Authorization"))
 		require.Empty(t, r.Header.Get("Cookie"))
-		_, _ = io.WriteString(w, `{"success":true,"isValid":true,"transaction":"5sig","network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","payer":"somebody"}`)
+		_, _ = io.WriteString(w, `{"success":true,"isValid":true,"transaction":"5sig","network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","payer":"`+ownerSOL+`"}`)
 	}))
 	t.Cleanup(behind.Close)
 	f, err := New(Config{API: api, Upstream: behind.URL, UpstreamToken: "behind", Logger: slog.New(slog.NewTextHandler(log, nil))})

@@ -20,6 +20,7 @@ type payment struct {
 	token, userToken string // Credentials of agent and user.
 	travelRule       string // Id that the payer gave the payment.
 	resource         string // URL of what is paid for.
+	description      string // What is paid for, in words.
 	lasts            time.Duration
 
 	hash    string // Hash of the body as it was received.

@@ -106,18 +106,26 @@ const unresolved = "unresolved"
 
 // screeningCall is the body of POST /v1/screen. The same payment gives the same bytes.
 type screeningCall struct {
-	Token      string          `json:"token"`
-	UserToken  string          `json:"userToken,omitempty"`
-	Amount     json.RawMessage `json:"amount"`
-	Chain      string          `json:"chain"`
-	Rail       string          `json:"rail"`
-	Wallet     string          `json:"cpWallet"`
-	Protocol   string          `json:"protocol"`
-	TravelRule string          `json:"travelRuleRef,omitempty"`
-	Reference  string          `json:"paymentRef,omitempty"`
-	Hold       *ttl            `json:"hold,omitempty"`
-	Payer      string          `json:"payerWallet"`
-	Wallets    []roleWallet    `json:"wallets,omitempty"`
+	Token      string            `json:"token"`
+	UserToken  string            `json:"userToken,omitempty"`
+	Amount     json.RawMessage   `json:"amount"`
+	Chain      string            `json:"chain"`
+	Rail       string            `json:"rail"`
+	Wallet     string            `json:"cpWallet"`
+	Protocol   string            `json:"protocol"`
+	TravelRule string            `json:"travelRuleRef,omitempty"`
+	Reference  string            `json:"paymentRef,omitempty"`
+	Hold       *ttl              `json:"hold,omitempty"`
+	Payer      string            `json:"payerWallet"`
+	Wallets    []roleWallet      `json:"wallets,omitempty"`
+	Memo       string            `json:"memo,omitempty"`
+	Parties    []partyIdentifier `json:"cpIdentifiers,omitempty"`
+}
+
+// partyIdentifier is an identifier of the counterparty.
+type partyIdentifier struct {
+	Type  string `json:"type"`
+	Value string `json:"value"`
 }
 
 type roleWallet struct {
@@ -126,8 +134,12 @@ type roleWallet struct {
 }
 
 // unreadPayer stands for a wallet that could not be read. It is no wallet of any chain, so that the
-// verdict is REVIEW R19, unless the policy switches that rule off.
-const unreadPayer = "the transaction does not say who pays"
+// verdict is REVIEW R19. Where the policy switches that rule off or shadows it, the payment is refused
+// here, with the reason payerUnread.
+const (
+	unreadPayer = "the transaction does not say who pays"
+	payerUnread = "payer_unread"
+)
 
 type ttl struct {
 	Seconds int64 `json:"ttlSeconds"`
@@ -150,6 +162,10 @@ func (p *payment) screeningCall(dollars, reference string) *screeningCall {
 	call := &screeningCall{
 		Token: p.token, UserToken: p.userToken, Amount: json.RawMessage(dollars), Chain: p.asset.Chain, Rail: "USDC", Wallet: p.payee,
 		Protocol: "x402", TravelRule: p.travelRule, Reference: reference, Payer: cmp.Or(p.payer, unreadPayer),
+	}
+	call.Memo = cutText(p.description, memoRunes)
+	if host := websiteOf(p.resource); host != "" {
+		call.Parties = []partyIdentifier{{"website", host}}
 	}
 	for _, signer := range p.signers {
 		call.Wallets = append(call.Wallets, roleWallet{"payer", signer})

@@ -169,6 +169,12 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 			g.releaseHold(ctx, s.held.TxnID, refusalReason(s.claim))
 		}
 		return p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
+	case p.payer == "":
+		if s.held != nil {
+			g.releaseHold(ctx, s.held.TxnID, payerUnread)
+		}
+		g.releaseHold(ctx, s.claim.TxnID, payerUnread)
+		return p.notSettled("refused", ours+payerUnread, unreadPayer, s.claim)
 	}
 	return nil
 }
@@ -263,6 +269,9 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	}
 	if s.began.Sub(claim.ScreenedAt) < s.f.patience() {
 		return s.p.pendingAnswer(s.claim, "this payment is being settled")
+	}
+	if s.p.payer == "" { // Another node, of an earlier version, may have sent it on.
+		return s.pendingOutcome(s.claim, unreadPayer)
 	}
 	now, err := s.guestCall.judgeAgain(ctx, s.p, "", "")
 	switch {

@@ -83,12 +83,12 @@ func TestPayersOfATransaction(t *testing.T) {
 // that a chain knows, so that the verdict is not PROCEED.
 func TestWhoPaysIsScreened(t *testing.T) {
 	x := soundTransfer()
-	p, err := readPayment([]byte(strings.Replace(goodBody, "AAAA", x.encode(), 1)), Published, "")
+	p, err := readPayment([]byte(strings.Replace(unreadBody, "AAAA", x.encode(), 1)), Published, "")
 	require.NoError(t, err)
 	body, err := json.Marshal(p.screeningCall("1", ""))
 	require.NoError(t, err)
 	require.Contains(t, string(body), `"payerWallet":"`+ownerSOL+`","wallets":[{"role":"payer","address":"`+feePayerSOL+`"}]`)
-	p, err = readPayment([]byte(goodBody), Published, "")
+	p, err = readPayment([]byte(unreadBody), Published, "")
 	require.NoError(t, err)
 	require.Equal(t, unreadPayer, p.screeningCall("1", "").Payer)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -152,9 +153,10 @@ func (f *Facilitator) settleBehind(ctx context.Context, p *payment) (o outcome, 
 	return failed, "", reason, message
 }
 
-// mayBePayer tells whether the payer that the facilitator behind named can be this payment's.
+// mayBePayer tells whether the payer that the facilitator behind named, if it named one, is a wallet
+// that was judged as one that pays.
 func (p *payment) mayBePayer(payer string) bool {
-	return payer == "" || p.payer == "" || p.asset.sameAddress(payer, p.payer)
+	return payer == "" || p.asset.sameAddress(payer, p.payer) || slices.ContainsFunc(p.signers, func(signer string) bool { return p.asset.sameAddress(payer, signer) })
 }
 
 // isSoundID tells whether a transaction's id can be recorded.

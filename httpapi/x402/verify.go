@@ -52,6 +52,12 @@ func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer
 	if bad != nil {
 		return bad
 	}
+	if p.payer == "" {
+		g.releaseHold(ctx, v.TxnID, payerUnread)
+		bad := notValid("refused", ours+payerUnread, unreadPayer)
+		bad.Extensions = showVerdict(v)
+		return bad
+	}
 	answer := &verifyAnswer{Payer: p.payer, Extensions: showVerdict(v)}
 	switch o, reason, message := g.f.verifyBehind(ctx, p); o {
 	case done:

@@ -21,8 +21,9 @@ func TestVerifyHoldsWhatWillBePaid(t *testing.T) {
 	require.True(t, strings.HasPrefix(reference, "x402:payment:"), reference)
 	delete(call, "paymentRef")
 	require.Equal(t, map[string]any{
-		"token": "t", "amount": 0.000001, "chain": "SOL", "rail": "USDC", "cpWallet": "payee", "protocol": "x402", "payerWallet": unreadPayer,
-		"hold": map[string]any{"ttlSeconds": 360.0}, // 60 seconds of the payment and five minutes.
+		"token": "t", "amount": 0.000001, "chain": "SOL", "rail": "USDC", "cpWallet": "payee", "protocol": "x402", "payerWallet": ownerSOL,
+		"wallets": []any{map[string]any{"role": "payer", "address": feePayerSOL}},
+		"hold":    map[string]any{"ttlSeconds": 360.0}, // 60 seconds of the payment and five minutes.
 	}, call)
 	require.Nil(t, d.ledger.ending("txn_1"), "the hold is open")
 	require.Len(t, d.chain.bodies, 1)

@@ -11,9 +11,9 @@ import (
 	"railguard/ofac/wallet"
 )
 
-// Facts say who is meant. People read them, and no decision depends on them. So a fact
-// never makes an entity invalid: long ones are cut, and those beyond the bound are left
-// out.
+// Facts say who is meant. People read them, and a call's identifiers are compared with those among
+// them. A fact never makes an entity invalid: long ones are cut, and those beyond the bound are left
+// out. No published party comes near either bound.
 
 const (
 	factsPerEntityMax = 2_000

@@ -50,12 +50,13 @@ type builder struct {
 func (b *builder) makeTables() error {
 	b.pauseWork()
 	b.joinTexts()
-	for _, file := range []func() error{b.fileEntities, b.fileTaxNumbers, b.fileWallets, b.fileForms, b.fileWords} {
+	for _, file := range []func() error{b.fileEntities, b.fileTaxNumbers, b.fileIdentifiers, b.fileWallets, b.fileForms, b.fileWords} {
 		if err := file(); err != nil {
 			return err
 		}
 	}
 	b.noteBeginnings()
+	b.notePairs()
 	b.countEntries()
 	if size := b.Size(); size > compiledBytesMax {
 		return fmt.Errorf("compiled list of %d bytes, at most %d", size, compiledBytesMax)

@@ -22,10 +22,15 @@ type Tables struct {
 	addresses   []addressRecord
 	Facts       []factRecord
 
-	taxes      []taxRecord      // By number, then party.
+	taxes []taxRecord // By number, then party.
+
+	identifiers     []IdentifierRow  // In the order of the parties and their facts.
+	identifierForms perfect.Multimap // By family and form: an IdentifierPosting.
+
 	wallets    perfect.Multimap // By canonical address: rows of addresses.
 	forms      perfect.Multimap // By form of a name: name<<4 | form.
 	Words      WordLayer
+	Pairs      PairFilter
 	beginnings []beginnings // Beginnings of names, in the order of the words' postings.
 
 	entityCount, NameCount uint32
@@ -73,10 +78,10 @@ func (x *Tables) Size() int {
 	} {
 		total += 4 * len(numbers)
 	}
-	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size()
-	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes = 40, 32, 8, 16, 12, 36, 8, 12
+	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size() + 8*len(x.Pairs.blocks)
+	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
-		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes)
+		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)
 }
 
 func (x *Tables) TextAt(i uint32) string {

@@ -40,8 +40,8 @@ type Entity struct {
 }
 
 // Fact is one thing, other than a name, that the publisher says about a party. It helps to
-// distinguish a listed person from another one of the same name. People read it; no decision
-// depends on it.
+// distinguish a listed person from another one of the same name. People read it, and the numbers
+// and addresses among the facts are what identifiers of a call are compared with.
 type Fact struct {
 	Kind  FactKind
 	Label string // As published, e.g. "Birthdate", "Passport", "Vessel Flag".

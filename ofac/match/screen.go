@@ -109,7 +109,11 @@ type Scratch struct {
 	cut     bool       // the query contains more listed names than are looked at
 	matches [matchesMax]Match
 	scorer  scorer
-	steps   int // bytes of keys looked up, rows read and names compared for one query; a test bounds them
+
+	memoStarts  [memoWordsMax + 1]uint16 // Where each word of a memo begins; the word behind the last begins behind the text.
+	memoTelling [memoWordsMax]memoWord
+
+	steps int // bytes of keys looked up, rows read and names compared for one query; a test bounds them
 }
 
 // NewScratch returns a Scratch. It grows to the size of the list on first use.

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"railguard/ofac"
+	"railguard/ofac/identifier"
+)
+
+// Sub-reasons about identifiers and the memo.
+const (
+	subIdentifierListed   Sub = 3  // Of R7.
+	subIdentifierPossible Sub = 8  // Of R21.
+	subMemo               Sub = 9  // Of R21.
+	subUnsound            Sub = 12 // Of R19, and the following: see unsoundSubs.
+)
+
+// unsoundSubs are the classes whose identifiers can be malformed, in the order of their sub-reasons
+// from subUnsound on. The last sub-reason is that of all other classes.
+var unsoundSubs = [...]identifier.Class{
+	identifier.BIC, identifier.IBAN, identifier.LEI, identifier.IMO, identifier.MMSI, identifier.Email, identifier.Website, identifier.Phone, identifier.DUNS,
+}
+
+// Identified is an identifier of the call that a listed party has.
+type Identified struct {
+	At  int // Its place in the request's Identifiers; InMemo: it stands in the memo.
+	As  identifier.Class
+	Hit ofac.IdentifierMatch
+}
+
+// InMemo is the place of what was found in the memo.
+const InMemo = -1
+
+// MemoFound is what the list says of the memo.
+type MemoFound struct {
+	Names  ofac.Result
+	Wallet ofac.WalletMatch
+	Listed bool // Wallet is set.
+}
+
+// lookIdentifiers looks up the identifiers that the call tells. The list's answers stay in the
+// looker until the next call.
+func (l *Looker) lookIdentifiers(f *Facts) {
+	query := &l.query
+	query.NonSDNPossible = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS })
+	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
+		told := &f.Request.Identifiers[i]
+		query.Class, query.Value, query.Country = told.Class, told.Value, told.Country
+		if hit, found := f.List.Identifier(query); found {
+			l.identified = append(l.identified, Identified{i, told.Class, hit})
+		}
+	}
+}
+
+// identifierListed reports whether an identifier of the counterparty is a listed party's beyond
+// doubt.
+func (f *Facts) identifierListed() bool {
+	for i := range f.Identified {
+		if hit := &f.Identified[i]; hit.At != InMemo && hit.Hit.Doubt == ofac.NoDoubt {
+			return true
+		}
+	}
+	return false
+}
+
+// identifierPossible reports whether one may be a listed party's.
+func (f *Facts) identifierPossible() bool {
+	for i := range f.Identified {
+		if hit := &f.Identified[i]; hit.At != InMemo && hit.Hit.Doubt != ofac.NoDoubt {
+			return true
+		}
+	}
+	return false
+}
+
+// memoPossible reports whether the memo names a listed party, its wallet or its identifier.
+func (f *Facts) memoPossible() bool {
+	for i := range f.Identified {
+		if f.Identified[i].At == InMemo {
+			return true
+		}
+	}
+	return f.Memo.Listed || f.Memo.Names.Outcome != ofac.Clear || f.Memo.Names.Truncated
+}
+
+// possibleTold is the part of R21 about identifiers and the memo.
+func possibleTold(f *Facts) Sub {
+	switch {
+	case f.identifierPossible():
+		return subIdentifierPossible
+	case f.memoPossible():
+		return subMemo
+	}
+	return 0
+}
+
+// unreadTold is the part of R19 about what the call tells besides cpWallet.
+func unreadTold(f *Facts) Sub {
+	if sub := f.Request.unreadWallets(); sub != 0 {
+		return sub
+	}
+	return unsoundIdentifiers(f)
+}
+
+// unsoundIdentifiers is the part of R19 about identifiers: each must be one of its type. A listed one
+// is never unsound, whatever its check digits are.
+func unsoundIdentifiers(f *Facts) Sub {
+	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
+		told := &f.Request.Identifiers[i]
+		if identifier.IsSound(told.Class, told.Value) || f.isIdentified(i) {
+			continue
+		}
+		for n, class := range unsoundSubs {
+			if told.Class == class {
+				return subUnsound + Sub(n)
+			}
+		}
+		return subUnsound + Sub(len(unsoundSubs))
+	}
+	return 0
+}
+
+// isIdentified reports whether the list has an identifier of the call.
+func (f *Facts) isIdentified(at int) bool {
+	for i := range f.Identified {
+		if f.Identified[i].At == at {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package httpapi
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"railguard/engine"
+)
+
+// blocked makes a BLOCK of an agent's payment to a listed party, and returns the case that it
+// opened or joined.
+func (n *testNode) blocked(token, party, more string) (caseID, txn string) {
+	n.t.Helper()
+	v := answer(n.t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":7.25,"cpName":"`+party+`"`+more+`}`), 200)
+	require.Equal(n.t, "BLOCK", textOf(v, "verdict"))
+	for _, word := range []string{"case", "sanctions.", "dueAt"} {
+		require.NotContains(n.t, strings.ToLower(v.String()), word, "the answer tells nothing of a case")
+	}
+	list := answer(n.t, n.do("reviewer", "GET", "/v1/sanctions/cases?limit=1", ""), 200)
+	return textOf(list, "data", "0", "caseId"), textOf(v, "txnId")
+}
+
+// TestAnOfficersWalk: from the BLOCK to the report, and to the end of the case.
+func TestAnOfficersWalk(t *testing.T) {
+	n := newTestNode(t)
+	require.Empty(t, answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200).GetArray("data"))
+	agent, token := n.registered("")
+	id, first := n.blocked(token, "Lazarus Group", `,"cpType":"business","cpCountry":"FR","chain":"BASE","cpWallet":"0x1111111111111111111111111111111111111111"`)
+	again, last := n.blocked(token, "LAZARUS GROUP", "")
+	require.Equal(t, id, again, "the second payment joins the case")
+	path := "/v1/sanctions/cases/" + id
+	v := answer(t, n.do("auditor", "GET", path, ""), 200)
+	require.Equal(t, []string{"OPEN", agent, first, last}, []string{textOf(v, "state"), textOf(v, "agentId"), textOf(v, "firstTxnId"), textOf(v, "lastTxnId")})
+	require.Equal(t, []any{2, 14.5}, []any{v.GetInt("count"), v.GetFloat64("amountUSDC")})
+	require.Equal(t, "2026-04-04T04:00:00.000Z", textOf(v, "dueAt"))
+	require.Equal(t, `["TRUE_MATCH","NOT_THE_PARTY"]`, v.Get("next").String())
+	require.Equal(t, "LAZARUS GROUP", textOf(v, "listedName"))
+	require.Len(t, v.GetArray("records"), 2)
+	require.True(t, v.GetBool("recordsComplete"))
+	require.Equal(t, "sanctions.opened", textOf(v, "history", "0", "what"))
+	require.Len(t, v.GetArray("form", "steps"), 5)
+	require.Contains(t, textOf(v, "form", "steps", "2", "finding"), "LAZARUS GROUP")
+	require.Equal(t, "name of the counterparty", textOf(v, "form", "comparisons", "0", "what"))
+	require.True(t, v.GetBool("form", "comparisons", "0", "agrees"))
+	require.Contains(t, textOf(v, "note"), "no legal advice")
+
+	for body, param := range map[string]string{
+		`{}`: "by", `{"by":"Ann"}`: "to", `{"by":"Ann","to":"true_match"}`: "to", `{"by":"Ann","to":"TRUE_MATCH"}`: "kind",
+		`{"by":"Ann","to":"TRUE_MATCH","kind":"blocked_property"}`: "property", `{"by":"Ann","to":"TRUE_MATCH","kind":"rejected_transaction","property":{}}`: "property.party",
+		`{"by":"Ann","to":"NOT_THE_PARTY"}`: "reason", `{"by":"Ann","to":"REPORTED"}`: "reference", `{"by":"Ann","to":"REPORTED","reference":"  "}`: "reference", `{"by":"Ann","to":"CLOSED","reason":"r","reference":"x"}`: "reference",
+	} {
+		require.Equal(t, param, textOf(answer(t, n.do("reviewer", "POST", path+"/move", body), 422), "param"), body)
+	}
+	require.Equal(t, "OPEN", textOf(answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Ann","to":"REPORTED","reference":"ORS-1"}`), 409), "state"))
+	require.Equal(t, "OPEN", textOf(answer(t, n.do("reviewer", "GET", path+"/report", ""), 409), "state"), "nobody said what to report")
+	answer(t, n.do("reviewer", "POST", "/v1/sanctions/cases/case_aaaaaaaaaaaa/move", `{"by":"Ann","to":"NOT_THE_PARTY","reason":"r"}`), 404)
+
+	const match = `{"by":"Ann","to":"TRUE_MATCH","kind":"rejected_transaction","notes":"same group"}`
+	moved := answer(t, n.do("reviewer", "POST", path+"/move", match, "Idempotency-Key", "m"), 200)
+	require.Equal(t, []string{"TRUE_MATCH", "OPEN", "rejected_transaction"}, []string{textOf(moved, "state"), textOf(moved, "from"), textOf(moved, "kind")})
+	require.Equal(t, moved.String(), answer(t, n.do("reviewer", "POST", path+"/move", match, "Idempotency-Key", "m"), 200).String())
+
+	report := answer(t, n.do("reviewer", "GET", path+"/report", ""), 200)
+	require.Equal(t, "31 CFR 501.604(b)", textOf(report, "regulation"))
+	members := report.GetArray("members")
+	require.Len(t, members, 9)
+	require.True(t, members[0].GetBool("toBeFilledIn"), "who files is not known here")
+	require.Contains(t, members[2].Get("values").String(), "Lazarus Group")
+	require.Contains(t, members[4].Get("values").String(), "uid 27307")
+	require.Contains(t, members[5].Get("values").String(), "2026-03-21 in New York")
+	require.Contains(t, members[6].Get("values").String(), "14.5 in 2 payments")
+	page := n.do("reviewer", "GET", path+"/report?format=html", "")
+	require.Equal(t, "text/html; charset=utf-8", page.Header().Get("Content-Type"))
+	require.Contains(t, page.Body.String(), "no legal advice")
+	table := n.do("reviewer", "GET", path+"/report?format=csv", "")
+	require.Equal(t, `attachment; filename="sanctions-`+id+`.csv"`, table.Header().Get("Content-Disposition"))
+	rows, err := csv.NewReader(table.Body).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"31 CFR 501.604(b)", "(1)"}, rows[1][:2])
+	answer(t, n.do("reviewer", "GET", path+"/report?format=pdf", ""), 400)
+
+	done := answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"REPORTED","reference":"ORS-1"}`), 200)
+	require.Equal(t, "ORS-1", textOf(done, "reference"))
+	answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"CLOSED","reason":"done"}`), 200)
+	require.Contains(t, textOf(answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"CLOSED","reason":"done"}`), 409), "message"), "nowhere")
+	next, _ := n.blocked(token, "Lazarus Group", "")
+	require.NotEqual(t, id, next, "a new action has a report of its own")
+	require.Equal(t, id, textOf(answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+next, ""), 200), "caseBefore"))
+	names, _ := n.told("reviewer", "sanctions.*")
+	require.Equal(t, []string{"sanctions.opened", "sanctions.moved", "sanctions.moved", "sanctions.moved", "sanctions.opened"}, names)
+}
+
+// TestRegisterOfBlockedProperty: what was blocked on a day, with its sum, until it is released.
+func TestRegisterOfBlockedProperty(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	id, _ := n.blocked(token, "Lazarus Group", "")
+	path := "/v1/sanctions/cases/" + id + "/move"
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"TRUE_MATCH","kind":"blocked_property","property":{"party":"=LAZARUS","description":"7.25 USDC","location":"omnibus wallet","valueUSD":7.25}}`), 200)
+	require.Equal(t, "31 CFR 501.603(b)(1)", textOf(answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+id+"/report", ""), 200), "regulation"))
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"REPORTED","reference":"B-1"}`), 200)
+	const register = "/v1/sanctions/blocked-property"
+	v := answer(t, n.do("auditor", "GET", register, ""), 200)
+	require.Equal(t, []any{1, 7.25, "2025-06-30", "2025-09-30"}, []any{v.GetInt("count"), v.GetFloat64("totalUSD"), textOf(v, "annualReport", "asOf"), textOf(v, "annualReport", "dueOn")})
+	require.Equal(t, "B-1", textOf(v, "data", "0", "reference"))
+	n.advance(2 * engine.DayLength)
+	require.Equal(t, 0, answer(t, n.do("auditor", "GET", register+"?asOf=2026-03-20", ""), 200).GetInt("count"))
+	require.Equal(t, 1, answer(t, n.do("auditor", "GET", register+"?asOf=2026-03-21", ""), 200).GetInt("count"))
+	for _, bad := range []string{"?asOf=2026-06-31", "?asOf=2030-06-30", "?asOf=now", "?format=xml"} {
+		answer(t, n.do("auditor", "GET", register+bad, ""), 400)
+	}
+	rows, err := csv.NewReader(n.do("auditor", "GET", register+"?format=csv", "").Body).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"'=LAZARUS", "7.25 USDC", "omnibus wallet", "", "7.25", "B-1", ""}, rows[1][2:])
+	require.Contains(t, n.do("auditor", "GET", register+"?format=html", "").Body.String(), "Register of blocked property")
+	metrics := n.doAdmin("GET", "/metrics", "").Body.String()
+	require.Contains(t, metrics, "railguard_sanctions_property_blocked 1")
+	require.Contains(t, metrics, "railguard_sanctions_cases_open 0")
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"CLOSED","reason":"released under licence X"}`), 200)
+	require.Equal(t, 0, answer(t, n.do("auditor", "GET", register, ""), 200).GetInt("count"))
+	require.NotEmpty(t, textOf(answer(t, n.do("auditor", "GET", register+"?asOf=2026-03-22", ""), 200), "data", "0", "releasedAt"))
+}
+
+// TestCasesAreListed: filters, order, pages, and what is overdue.
+func TestCasesAreListed(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	_, other := n.registered("")
+	first, _ := n.blocked(token, "Lazarus Group", "")
+	n.advance(20 * engine.DayLength)
+	second, _ := n.blocked(other, "Lazarus Group", "")
+	list := func(query string) (ids []string) {
+		for _, item := range answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases"+query, ""), 200).GetArray("data") {
+			ids = append(ids, textOf(item, "caseId"))
+		}
+		return ids
+	}
+	require.Equal(t, []string{second, first}, list(""))
+	require.Equal(t, []string{first, second}, list("?order=asc"))
+	require.Equal(t, []string{first}, list("?overdue=true"))
+	require.Equal(t, []string{second}, list("?overdue=false&state=OPEN"))
+	require.Empty(t, list("?state=CLOSED"))
+	page := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases?limit=1", ""), 200)
+	require.Equal(t, []string{first}, list("?limit=1&cursor="+textOf(page, "nextCursor")))
+	for _, bad := range []string{"?state=open", "?overdue=yes", "?cursor=x"} {
+		answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases"+bad, ""), 400)
+	}
+	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), "railguard_sanctions_cases_overdue 1")
+	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts?kind=sanctions_report", ""), 200)
+	require.Equal(t, first, textOf(alerts, "data", "0", "caseId"))
+	names, _ := n.told("reviewer", "sanctions.due_soon,sanctions.overdue")
+	require.Contains(t, names, "sanctions.overdue")
+}
+
+// TestNobodyIsTippedOff: neither the caller nor any key but those of compliance sees that there is a
+// case: not in routes, answers, records, events, nor in the numbers of an agent's leaves.
+func TestNobodyIsTippedOff(t *testing.T) {
+	n := newTestNode(t)
+	agent, token := n.registered("")
+	before := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"Paper Shop"}`), 200)
+	id, txn := n.blocked(token, "Lazarus Group", "")
+	answer(t, n.do("reviewer", "POST", "/v1/sanctions/cases/"+id+"/move", `{"by":"Ann","to":"NOT_THE_PARTY","reason":"a bakery"}`), 200)
+	n.blocked(token, "Lazarus Group", "")
+	after := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"Paper Shop"}`), 200)
+	if before.Exists("agentSequence") {
+		require.Equal(t, before.GetInt("agentSequence")+3, after.GetInt("agentSequence"))
+	}
+	names, _ := n.told("reviewer", "sanctions.*")
+	require.Equal(t, []string{"sanctions.opened", "sanctions.moved", "sanctions.blocked_again"}, names, "explained once")
+	for _, role := range []string{"screener", "operator", "policy"} {
+		for _, path := range []string{"/v1/sanctions/cases", "/v1/sanctions/cases/" + id, "/v1/sanctions/cases/" + id + "/report", "/v1/sanctions/blocked-property"} {
+			answer(t, n.do(role, "GET", path, ""), 403)
+		}
+		answer(t, n.do(role, "POST", "/v1/sanctions/cases/"+id+"/move", `{"by":"Ann","to":"OPEN","reason":"r"}`), 403)
+		told, _ := n.told(role, "sanctions.*")
+		require.Empty(t, told, role)
+		for _, path := range []string{"/v1/audit/" + txn, "/v1/agents/" + agent, "/v1/audit"} {
+			w := n.do(role, "GET", path, "")
+			require.NotContains(t, w.Body.String(), "case_", "%s %s", role, path)
+			require.NotContains(t, w.Body.String(), `"sanctions.`, "%s %s", role, path)
+		}
+	}
+	answer(t, n.do("auditor", "POST", "/v1/sanctions/cases/"+id+"/move", `{"by":"Ann","to":"OPEN","reason":"r"}`), 403)
+}

@@ -208,12 +208,6 @@ func (n *testNode) advance(d engine.Time) {
 	require.NoError(n.t, err)
 }
 
-// confirmList says that the list in force is the newest, as a fetch does that finds no other.
-func (n *testNode) confirmList() {
-	n.t.Helper()
-	n.must(wire.KindListActivate, &wire.ListActivate{Digest: n.List().Digest(), Refresh: true})
-}
-
 // testNode implements Proposer with these methods.
 
 func (n *testNode) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Result, error) {

@@ -350,7 +350,7 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 		}
 	}
 	addToldEvidence(f, list, add)
-	return items, truncated || f.Memo.Names.Truncated || size > matchesBytesMax
+	return items, truncated || f.MemoNames().Truncated || size > matchesBytesMax
 }
 
 // partyOf returns the word of evidence for whom a wallet stands.

@@ -17,13 +17,14 @@ func addToldEvidence(f *engine.Facts, list *ofac.Index, add func(strictjson.Memb
 	for i := range f.Identified {
 		add(identifierEvidence(&f.Identified[i], list))
 	}
-	if f.Memo.Listed {
-		found := walletEvidence("memo", &f.Memo.Wallet, list)
+	if wallet, listed := f.MemoWallet(); listed {
+		found := walletEvidence("memo", wallet, list)
 		found.Text("why", "a wallet in the memo")
 		add(found)
 	}
-	for i := range f.Memo.Names.Matches {
-		add(nameEvidence("memo", &f.Memo.Names.Matches[i], list))
+	names := f.MemoNames().Matches
+	for i := range names {
+		add(nameEvidence("memo", &names[i], list))
 	}
 }
 
@@ -77,11 +78,12 @@ func (s *screening) meantByTold() (all []meant) {
 		}
 		all = append(all, meant{f.Identified[i].Hit.UID, outcomeOf(&f.Identified[i]), scoreOne, context})
 	}
-	if f.Memo.Listed {
-		all = append(all, meant{f.Memo.Wallet.UID, ofac.Possible, scoreOne, ofac.Context{}})
+	if wallet, listed := f.MemoWallet(); listed {
+		all = append(all, meant{wallet.UID, ofac.Possible, scoreOne, ofac.Context{}})
 	}
-	for i := range f.Memo.Names.Matches {
-		match := &f.Memo.Names.Matches[i]
+	names := f.MemoNames().Matches
+	for i := range names {
+		match := &names[i]
 		all = append(all, meant{match.UID, match.Outcome, match.Score, ofac.Context{}})
 	}
 	return all

@@ -92,7 +92,7 @@ type Facts struct {
 	UserName       ofac.Result
 	PartyName      ofac.Result
 	Identified     []Identified // Identifiers of the call that listed parties have, and those in the memo.
-	Memo           MemoFound
+	memo           *MemoFound   // nil: the call has no memo.
 	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
 
 	Places Places // Of the countries and regions of the payment.

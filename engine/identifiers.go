@@ -34,6 +34,25 @@ type MemoFound struct {
 	Names  ofac.Result
 	Wallet ofac.WalletMatch
 	Listed bool // Wallet is set.
+	Unread bool // It has more words of the shape of an identifier than are looked up.
+}
+
+// MemoNames is the list's answer about the names in the memo.
+func (f *Facts) MemoNames() *ofac.Result {
+	if f.memo == nil {
+		return &noNames
+	}
+	return &f.memo.Names
+}
+
+var noNames ofac.Result
+
+// MemoWallet is the listed wallet in the memo.
+func (f *Facts) MemoWallet() (match *ofac.WalletMatch, listed bool) {
+	if f.memo == nil || !f.memo.Listed {
+		return nil, false
+	}
+	return &f.memo.Wallet, true
 }
 
 // lookIdentifiers looks up the identifiers that the call tells. The list's answers stay in the
@@ -78,7 +97,8 @@ func (f *Facts) memoPossible() bool {
 			return true
 		}
 	}
-	return f.Memo.Listed || f.Memo.Names.Outcome != ofac.Clear || f.Memo.Names.Truncated
+	m := f.memo
+	return m != nil && (m.Listed || m.Unread || m.Names.Outcome != ofac.Clear || m.Names.Truncated)
 }
 
 // possibleTold is the part of R21 about identifiers and the memo.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -153,6 +154,8 @@ func TestMemosAreJudged(t *testing.T) {
 		many += fmt.Sprintf("0x%040x ", 1<<40+i)
 	}
 	require.Equal(t, Review, judgeTold(looker, list, many+walletA).Verdict, "no number of other wallets hides one")
+	require.Equal(t, Review, judgeTold(looker, list, strings.Repeat("a@b.de ", 64)+"pay@quuxven.com").Verdict, "no number of other addresses hides one")
+	require.Equal(t, Proceed, judgeTold(looker, list, strings.Repeat("a@b.de ", 12)).Verdict)
 }
 
 func FuzzMemo(f *testing.F) {

@@ -25,6 +25,7 @@ type Looker struct {
 
 	identified []Identified // Of the call.
 	memo       []ofac.Match
+	memoFound  MemoFound
 	query      ofac.IdentifierQuery
 	search     memoSearch
 }
@@ -84,7 +85,7 @@ func (l *Looker) Look(f *Facts) {
 			f.OtherWallets[i], f.OtherListed = match, f.OtherListed|1<<i
 		}
 	}
-	l.identified, f.Memo = l.identified[:0], MemoFound{}
+	l.identified, f.memo = l.identified[:0], nil
 	if f.Request.IdentifierCount > 0 {
 		l.lookIdentifiers(f)
 	}

@@ -25,18 +25,20 @@ const (
 // lookMemo searches the memo.
 func (l *Looker) lookMemo(f *Facts, query *ofac.Query) {
 	memo := f.Request.Memo
+	l.memoFound = MemoFound{}
+	f.memo = &l.memoFound
 	l.query.NonSDNPossible = query.NonSDNPossible
 	l.findMemoWallet(f, memo)
 	m := &l.search
 	*m = memoSearch{looker: l, facts: f, memo: memo}
-	m.findIdentifiers()
+	f.memo.Unread = !m.findIdentifiers()
 	*m = memoSearch{}
 	query.Name, query.Type, query.ClearedUIDs = memo, ofac.PartyUnknown, nil
 	found := f.List.Memo(query, l.scratch)
 	l.Steps += l.scratch.Steps()
 	l.memo = append(l.memo[:0], found.Matches...) // The scratch is used for the next name.
 	found.Matches = l.memo
-	f.Memo.Names = found
+	f.memo.Names = found
 }
 
 // findMemoWallet looks up every run of letters and digits that is as long as a wallet.
@@ -45,11 +47,11 @@ func (l *Looker) findMemoWallet(f *Facts, memo string) {
 		if i < len(memo) && isWordByte(memo[i]) {
 			continue
 		}
-		if n := i - start; n >= memoRunMin && n <= memoRunMax && !f.Memo.Listed {
+		if n := i - start; n >= memoRunMin && n <= memoRunMax && !f.memo.Listed {
 			var found wallet.Elsewhere
 			found.Add([]byte(memo[start:i]))
 			if found.Count > 0 {
-				f.Memo.Wallet, f.Memo.Listed = f.List.Wallet(string(found.Texts))
+				f.memo.Wallet, f.memo.Listed = f.List.Wallet(string(found.Texts))
 			}
 		}
 		start = i + 1
@@ -68,13 +70,17 @@ type memoSearch struct {
 	lookups int
 }
 
-// findIdentifiers reads the memo word by word.
-func (m *memoSearch) findIdentifiers() {
+// findIdentifiers reads the memo word by word. It returns false if it stopped before the end: whoever
+// fills a memo with numbers must not hide the last one.
+func (m *memoSearch) findIdentifiers() bool {
 	label := identifier.Other
-	for at := 0; at < len(m.memo) && m.lookups < memoLookups; {
+	for at := 0; at < len(m.memo); {
 		start, end := m.nextWord(at)
 		if start == end {
-			return
+			break
+		}
+		if m.lookups >= memoLookups {
+			return false
 		}
 		word := m.memo[start:end]
 		at = end
@@ -93,6 +99,7 @@ func (m *memoSearch) findIdentifiers() {
 		label = identifier.Other
 		m.lookUpShape(word, start, end)
 	}
+	return true
 }
 
 // nextWord returns the next word without the signs around it.

@@ -106,10 +106,10 @@ func matchesOf(f *engine.Facts) (all []match) {
 		}
 		all = append(all, match{f.Identified[i].Hit.UID, outcome, false})
 	}
-	if f.Memo.Listed {
-		all = append(all, match{f.Memo.Wallet.UID, ofac.Possible, true})
+	if wallet, listed := f.MemoWallet(); listed {
+		all = append(all, match{wallet.UID, ofac.Possible, true})
 	}
-	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName, &f.Memo.Names} {
+	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName, f.MemoNames()} {
 		for i := range result.Matches {
 			if m := &result.Matches[i]; m.Outcome != ofac.Clear {
 				all = append(all, match{m.UID, m.Outcome, false})

@@ -33,7 +33,7 @@ func (s *screening) nameCauses() {
 		}
 	}
 	for i := range f.Identified {
-		if hit := &f.Identified[i]; hit.At != engine.InMemo && hit.Hit.Doubt == ofac.NoDoubt {
+		if hit := &f.Identified[i]; hit.At >= 0 && hit.Hit.Doubt == ofac.NoDoubt {
 			s.addCause(wire.PartyCause(hit.Hit.UID))
 		}
 	}

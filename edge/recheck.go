@@ -92,6 +92,7 @@ func requestOfRecord(l *Leaf) engine.Request {
 	request.Payer = text("payerWallet")
 	request.Country, request.Region, request.Address = text("cpCountry"), text("cpRegion"), text("cpAddress")
 	request.Origin, request.Memo = text("originCountry"), text("memo")
+	request.Reference = text("paymentRef")
 	_ = request.ReadWallets(l.Raw("_request", "wallets")) // It was read before the record was written; so were the identifiers.
 	_ = request.ReadIdentifiers(l.Raw("_request", "cpIdentifiers"))
 	readElsewhere(&request, l.Text("walletsElsewhere"))

@@ -203,6 +203,8 @@ func namePlaces(facts *engine.Facts, f *leaf.Fragment) {
 			member += "[" + strconv.Itoa(int(found.Index)) + "].value"
 		case engine.MemberIdentifierCountry:
 			member += "[" + strconv.Itoa(int(found.Index)) + "].country"
+		case engine.MemberText:
+			member = engine.TextMember(-int(found.Index))
 		}
 		item.Text("member", member)
 		item.Optional("read", found.Code.String())
@@ -350,7 +352,7 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 		}
 	}
 	addToldEvidence(f, list, add)
-	return items, truncated || f.MemoNames().Truncated || size > matchesBytesMax
+	return items, truncated || f.TextsTruncated() || size > matchesBytesMax
 }
 
 // partyOf returns the word of evidence for whom a wallet stands.

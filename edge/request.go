@@ -79,7 +79,9 @@ func (j *Judge) Read() error {
 	if s.hold = seconds; !sound {
 		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
 	}
-	if s.reference = f.Text("paymentRef", referenceMax); f.Given("paymentRef") && !SoundReference(s.reference) {
+	s.reference = f.Text("paymentRef", referenceMax)
+	s.request.Reference = s.reference
+	if f.Given("paymentRef") && !SoundReference(s.reference) {
 		f.Invalid("paymentRef", "must be 1 to 128 printable ASCII characters")
 	}
 	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // A value that is no string is a malformed credential (R1), not an error.

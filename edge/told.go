@@ -17,25 +17,43 @@ func addToldEvidence(f *engine.Facts, list *ofac.Index, add func(strictjson.Memb
 	for i := range f.Identified {
 		add(identifierEvidence(&f.Identified[i], list))
 	}
-	if wallet, listed := f.MemoWallet(); listed {
-		found := walletEvidence("memo", wallet, list)
-		found.Text("why", "a wallet in the memo")
-		add(found)
+	texts := f.Texts()
+	for i := range texts {
+		party, member := textOf(texts[i].At)
+		if texts[i].Listed {
+			found := walletEvidence(party, &texts[i].Wallet, list)
+			found.Text("member", member)
+			found.Text("why", "a wallet in the memo")
+			add(found)
+		}
+		names := texts[i].Names.Matches
+		for n := range names {
+			found := nameEvidence(party, &names[n], list)
+			found.Text("member", member)
+			add(found)
+		}
 	}
-	names := f.MemoNames().Matches
-	for i := range names {
-		add(nameEvidence("memo", &names[i], list))
+}
+
+// textOf returns whom a text of the call, or an identifier, speaks of, and its member.
+func textOf(at int) (party, member string) {
+	switch at {
+	case engine.InMemo:
+		return "memo", engine.TextMember(at)
+	case engine.InName, engine.InRegion, engine.InAddress:
+		return "counterparty", engine.TextMember(at)
 	}
+	if at < 0 {
+		return "text", engine.TextMember(at)
+	}
+	return "counterparty", "cpIdentifiers[" + strconv.Itoa(at) + "]"
 }
 
 // identifierEvidence writes the entity, what the list has the identifier as, and what the call's was
 // read as.
 func identifierEvidence(found *engine.Identified, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
-	party := "counterparty"
-	if found.At == engine.InMemo {
-		party = "memo"
-	}
+	party, member := textOf(found.At)
 	hit := &found.Hit
 	m.Text("party", party)
 	m.Text("list", ListName(hit.Lists))
@@ -50,9 +68,7 @@ func identifierEvidence(found *engine.Identified, list *ofac.Index) strictjson.M
 	m.Text("identifierLabel", hit.Label)
 	m.Optional("identifierCountry", hit.Country)
 	m.Text("readAs", found.As.String())
-	if found.At != engine.InMemo {
-		m.Text("member", "cpIdentifiers["+strconv.Itoa(found.At)+"]")
-	}
+	m.Text("member", member)
 	m.Text("outcome", outcomeOf(found).String())
 	if hit.Doubt != ofac.NoDoubt {
 		m.Text("why", hit.Doubt.String())
@@ -62,7 +78,7 @@ func identifierEvidence(found *engine.Identified, list *ofac.Index) strictjson.M
 
 // outcomeOf returns what an identifier leads to by itself.
 func outcomeOf(found *engine.Identified) ofac.Outcome {
-	if found.At == engine.InMemo || found.Hit.Doubt != ofac.NoDoubt {
+	if found.At < 0 || found.Hit.Doubt != ofac.NoDoubt {
 		return ofac.Possible
 	}
 	return ofac.Listed
@@ -73,18 +89,20 @@ func (s *screening) meantByTold() (all []meant) {
 	f := &s.facts
 	for i := range f.Identified {
 		context := s.context
-		if f.Identified[i].At == engine.InMemo {
+		if f.Identified[i].At < 0 {
 			context = ofac.Context{}
 		}
 		all = append(all, meant{f.Identified[i].Hit.UID, outcomeOf(&f.Identified[i]), scoreOne, context})
 	}
-	if wallet, listed := f.MemoWallet(); listed {
-		all = append(all, meant{wallet.UID, ofac.Possible, scoreOne, ofac.Context{}})
-	}
-	names := f.MemoNames().Matches
-	for i := range names {
-		match := &names[i]
-		all = append(all, meant{match.UID, match.Outcome, match.Score, ofac.Context{}})
+	texts := f.Texts()
+	for i := range texts {
+		if texts[i].Listed {
+			all = append(all, meant{texts[i].Wallet.UID, ofac.Possible, scoreOne, ofac.Context{}})
+		}
+		for n := range texts[i].Names.Matches {
+			match := &texts[i].Names.Matches[n]
+			all = append(all, meant{match.UID, match.Outcome, match.Score, ofac.Context{}})
+		}
 	}
 	return all
 }

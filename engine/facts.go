@@ -30,6 +30,7 @@ type Request struct {
 	Address         string                     // cpAddress
 	Origin          string                     // originCountry
 	Memo            string                     // memo: a text that travels with the payment.
+	Reference       string                     // paymentRef
 	Identifiers     [IdentifiersMax]Identifier // cpIdentifiers; the first IdentifierCount.
 	IdentifierCount int
 }
@@ -91,9 +92,9 @@ type Facts struct {
 	OperatorName   ofac.Result
 	UserName       ofac.Result
 	PartyName      ofac.Result
-	Identified     []Identified // Identifiers of the call that listed parties have, and those in the memo.
-	memo           *MemoFound   // nil: the call has no memo.
-	PartyFilter    uint64 // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
+	Identified     []Identified  // Identifiers of the call that listed parties have, and those in the memo.
+	texts          *textFindings // nil: no text was searched.
+	PartyFilter    uint64        // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
 
 	Places Places // Of the countries and regions of the payment.
 

@@ -10,6 +10,7 @@ const (
 	subIdentifierListed   Sub = 3  // Of R7.
 	subIdentifierPossible Sub = 8  // Of R21.
 	subMemo               Sub = 9  // Of R21.
+	subText               Sub = 10 // Of R21.
 	subUnsound            Sub = 12 // Of R19, and the following: see unsoundSubs.
 )
 
@@ -21,38 +22,9 @@ var unsoundSubs = [...]identifier.Class{
 
 // Identified is an identifier of the call that a listed party has.
 type Identified struct {
-	At  int // Its place in the request's Identifiers; InMemo: it stands in the memo.
+	At  int // Its place in the request's Identifiers, or the text in which it stands (InMemo and so on).
 	As  identifier.Class
 	Hit ofac.IdentifierMatch
-}
-
-// InMemo is the place of what was found in the memo.
-const InMemo = -1
-
-// MemoFound is what the list says of the memo.
-type MemoFound struct {
-	Names  ofac.Result
-	Wallet ofac.WalletMatch
-	Listed bool // Wallet is set.
-	Unread bool // It has more words of the shape of an identifier than are looked up.
-}
-
-// MemoNames is the list's answer about the names in the memo.
-func (f *Facts) MemoNames() *ofac.Result {
-	if f.memo == nil {
-		return &noNames
-	}
-	return &f.memo.Names
-}
-
-var noNames ofac.Result
-
-// MemoWallet is the listed wallet in the memo.
-func (f *Facts) MemoWallet() (match *ofac.WalletMatch, listed bool) {
-	if f.memo == nil || !f.memo.Listed {
-		return nil, false
-	}
-	return &f.memo.Wallet, true
 }
 
 // lookIdentifiers looks up the identifiers that the call tells. The list's answers stay in the
@@ -73,7 +45,7 @@ func (l *Looker) lookIdentifiers(f *Facts) {
 // doubt.
 func (f *Facts) identifierListed() bool {
 	for i := range f.Identified {
-		if hit := &f.Identified[i]; hit.At != InMemo && hit.Hit.Doubt == ofac.NoDoubt {
+		if hit := &f.Identified[i]; hit.At >= 0 && hit.Hit.Doubt == ofac.NoDoubt {
 			return true
 		}
 	}
@@ -83,33 +55,19 @@ func (f *Facts) identifierListed() bool {
 // identifierPossible reports whether one may be a listed party's.
 func (f *Facts) identifierPossible() bool {
 	for i := range f.Identified {
-		if hit := &f.Identified[i]; hit.At != InMemo && hit.Hit.Doubt != ofac.NoDoubt {
+		if hit := &f.Identified[i]; hit.At >= 0 && hit.Hit.Doubt != ofac.NoDoubt {
 			return true
 		}
 	}
 	return false
 }
 
-// memoPossible reports whether the memo names a listed party, its wallet or its identifier.
-func (f *Facts) memoPossible() bool {
-	for i := range f.Identified {
-		if f.Identified[i].At == InMemo {
-			return true
-		}
-	}
-	m := f.memo
-	return m != nil && (m.Listed || m.Unread || m.Names.Outcome != ofac.Clear || m.Names.Truncated)
-}
-
-// possibleTold is the part of R21 about identifiers and the memo.
+// possibleTold is the part of R21 about identifiers and texts.
 func possibleTold(f *Facts) Sub {
-	switch {
-	case f.identifierPossible():
+	if f.identifierPossible() {
 		return subIdentifierPossible
-	case f.memoPossible():
-		return subMemo
 	}
-	return 0
+	return f.possibleText()
 }
 
 // unreadTold is the part of R19 about what the call tells besides cpWallet.

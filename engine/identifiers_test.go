@@ -71,7 +71,7 @@ func TestIdentifiersAreJudged(t *testing.T) {
 		{identifier.TaxID, "7707083893", "Kazakhstan", RulePossibleName, subIdentifierPossible},
 		{identifier.Registration, "7707083893", "RU", RulePossibleName, subIdentifierPossible},
 		{identifier.Registration, "7707083893", "KZ", RulePossibleName, subIdentifierPossible}, // Two doubts are still an officer's.
-		{identifier.TaxID, "7744000912", "KZ", 0, 0}, // Doubtful, and not on a core source.
+		{identifier.TaxID, "7744000912", "KZ", 0, 0},                                           // Doubtful, and not on a core source.
 		{identifier.TaxID, "7744000912", "RU", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "10581", "IR", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "00010581", "IR", RulePartyName, subIdentifierListed},
@@ -114,36 +114,41 @@ func TestIdentifiersAreJudged(t *testing.T) {
 func TestMemosAreJudged(t *testing.T) {
 	list, looker := listedNumbers(t), NewLooker()
 	for memo, found := range map[string]bool{
-		"":                                    false,
-		"Invoice 4711, cleaning in March":     false,
-		"for Quuxven Zorbal Holding, March":   true,
-		"invoice to QUUXVEN-ZORBAL, Holding!": true,
-		"Quuxven":                             false,
-		"send to " + walletA:                  true,
-		"send to " + walletB:                  false,
-		"ethereum:" + walletA + "@1":          true,
-		"BIC: QUUXIRTH":                       true,
-		"SWIFT code QUUXIRTHXXX please":       true,
-		"QUUXIRTH":                            false,
-		"vessel IMO6166689":                   true,
-		"vessel IMO no. 6166689.":             true,
-		"order 6166689":                       false,
-		"write to <PAY@quuxven.com>.":         true,
-		"see https://www.quuxven.com/x":       true,
-		"see quuxven.com.":                    true,
-		"facebook.com/quuxven":                true,
-		"lei 5493001KJTIIGC8Y1R12":            true,
-		"5493001KJTIIGC8Y1R12":                true,
-		"call +98 21 8852 6301 now":           true,
-		"passport no T36369585":               true,
-		"INN 7707083893":                      true,
-		"7707083893":                          false,
-		"IBAN DE89 3704 0044 0532 0130 00":    false,
-		"+":                                   false,
-		"@ . :// www. IMO BIC":                false,
+		"":                                        false,
+		"Invoice 4711, cleaning in March":         false,
+		"for Quuxven Zorbal Holding, March":       true,
+		"invoice to QUUXVEN-ZORBAL, Holding!":     true,
+		"Quuxven":                                 false,
+		"send to " + walletA:                      true,
+		"send to " + walletB:                      false,
+		"ethereum:" + walletA + "@1":              true,
+		"BIC: QUUXIRTH":                           true,
+		"SWIFT code QUUXIRTHXXX please":           true,
+		"QUUXIRTH":                                false,
+		"vessel IMO6166689":                       true,
+		"vessel IMO no. 6166689.":                 true,
+		"order 6166689":                           false,
+		"write to <PAY@quuxven.com>.":             true,
+		"see https://www.quuxven.com/x":           true,
+		"see quuxven.com.":                        true,
+		"facebook.com/quuxven":                    true,
+		"lei 5493001KJTIIGC8Y1R12":                true,
+		"5493001KJTIIGC8Y1R12":                    true,
+		"call +98 21 8852 6301 now":               true,
+		"passport no T36369585":                   true,
+		"INN 7707083893":                          true,
+		"7707083893":                              false,
+		"IBAN DE89 3704 0044 0532 0130 00":        false,
+		"+":                                       false,
+		"pay to IR82 0540 1026 8002 0817 9090 02": true, // Not listed, and Iranian.
+		"or by mail, a@silibank.kp":               true,
+		"passport no. of a@silibank.de":           false,
+		"@ . :// www. IMO BIC":                    false,
 	} {
 		got := judgeTold(looker, list, memo)
-		if found {
+		if strings.HasPrefix(memo, "pay to IR") || strings.HasSuffix(memo, ".kp") {
+			require.Equal(t, []any{RuleParty, subPlaceOfText, Review}, []any{got.Rule, got.Sub, got.Verdict}, memo)
+		} else if found {
 			require.Equal(t, []any{RulePossibleName, subMemo, Review}, []any{got.Rule, got.Sub, got.Verdict}, memo)
 		} else {
 			require.Equal(t, Proceed, got.Verdict, memo)

@@ -14,6 +14,7 @@ const (
 	subPlaceReviewed   Sub = 7
 	subPlaceDoubtful   Sub = 8
 	subPlaceOfAddress  Sub = 9
+	subPlaceOfText     Sub = 10
 )
 
 // Places is what became of the countries and regions of a payment.
@@ -31,7 +32,7 @@ const foundMax = 16
 // FoundPlace is a place that a member of the call names.
 type FoundPlace struct {
 	Member    PlaceMember
-	Index     uint8      // Of an identifier: which one.
+	Index     uint8      // Of an identifier: which one. Of a text: InMemo and so on, without its sign.
 	Code      place.Code // Zero: the member cannot be read.
 	Outcome   PlaceOutcome
 	Exemption uint8 // Of OutcomeExempt: its number in the policy.
@@ -48,6 +49,7 @@ const (
 	MemberIdentifier        // What the identifier tells by itself.
 	MemberIdentifierCountry // The country of whoever gave it.
 	MemberAddress
+	MemberText // An identifier in a text.
 )
 
 // PlaceOutcome is what a place does to a payment.
@@ -63,7 +65,7 @@ const (
 )
 
 var (
-	placeMembers  = [...]string{"cpCountry", "cpRegion", "originCountry", "cpIdentifiers", "cpIdentifiers", "cpAddress"}
+	placeMembers  = [...]string{"cpCountry", "cpRegion", "originCountry", "cpIdentifiers", "cpIdentifiers", "cpAddress", ""}
 	placeOutcomes = [...]string{"blocked", "reviewed", "doubtful", "unread", "exempt"}
 )
 
@@ -92,7 +94,7 @@ func comparePlaces(f *Facts) []Compared {
 func (f *Facts) readPlaces() {
 	r := f.Request
 	f.Places = Places{}
-	if r.Country == "" && r.Region == "" && r.Origin == "" && r.Address == "" && r.IdentifierCount == 0 {
+	if r.Country == "" && r.Region == "" && r.Origin == "" && r.Address == "" && r.IdentifierCount == 0 && f.texts == nil {
 		return
 	}
 	var country place.Code
@@ -118,12 +120,21 @@ func (f *Facts) readPlaces() {
 			f.judgeReading(MemberAddress, 0, place.Reading{Code: code, Doubt: true})
 		}
 	}
+	if f.texts != nil {
+		for _, in := range f.texts.places {
+			f.judgeReading(MemberText, uint8(-in.at), place.Reading{Code: in.code, Doubt: true})
+		}
+	}
 }
 
 // readIdentifierPlace reads the country that an identifier tells by itself, and that of whoever gave
 // it. A passport tells of a nationality, and not of where somebody is: it is never sure.
 func (f *Facts) readIdentifierPlace(index uint8, told *Identifier) {
-	if alpha2, ok := identifier.CountryOf(told.Class, told.Value); ok {
+	class := told.Class
+	if shape, ok := identifier.ShapeOf(told.Value); ok {
+		class = shape // It is told as an account, say, and can be nothing else than an IBAN.
+	}
+	if alpha2, ok := identifier.CountryOf(class, told.Value); ok {
 		if code, known := place.Parse(alpha2); known {
 			f.judgeReading(MemberIdentifier, index, place.Reading{Code: code})
 		}
@@ -195,6 +206,8 @@ func (p *FoundPlace) review() Sub {
 		return subPlaceUnread
 	case p.Member == MemberAddress:
 		return subPlaceOfAddress
+	case p.Member == MemberText:
+		return subPlaceOfText
 	case p.Outcome == OutcomeReviewed:
 		return subPlaceReviewed
 	}

@@ -24,10 +24,10 @@ type Looker struct {
 	party          [partyAnswers]answer
 
 	identified []Identified // Of the call.
-	memo       []ofac.Match
-	memoFound  MemoFound
+	texts      textFindings
+	matches    []ofac.Match // Of the names in the texts.
 	query      ofac.IdentifierQuery
-	search     memoSearch
+	search     textSearch
 }
 
 // lookerAnswers is how many answers are remembered for operators and for users, each.
@@ -85,7 +85,7 @@ func (l *Looker) Look(f *Facts) {
 			f.OtherWallets[i], f.OtherListed = match, f.OtherListed|1<<i
 		}
 	}
-	l.identified, f.memo = l.identified[:0], nil
+	l.identified, l.matches, f.texts = l.identified[:0], l.matches[:0], nil
 	if f.Request.IdentifierCount > 0 {
 		l.lookIdentifiers(f)
 	}
@@ -101,14 +101,14 @@ func (l *Looker) Look(f *Facts) {
 		query.Name, query.Type, query.ClearedUIDs = f.User.LegalName, ofac.PartyIndividual, f.UserCleared
 		f.UserName, _ = l.screenName(&query, l.user[:])
 	}
+	hints := uint8(0)
 	if f.Request.Name != "" {
 		query.Name, query.ClearedUIDs = f.Request.Name, f.PartyCleared
 		query.Type, _ = ParsePartyType(f.Request.Type)
 		f.PartyName, f.PartyFilter = l.screenName(&query, l.party[:])
+		hints = hintsOf(f.Request.Name)
 	}
-	if f.Request.Memo != "" {
-		l.lookMemo(f, &query)
-	}
+	l.lookTexts(f, &query, hints)
 	f.Identified = l.identified
 	f.lowerValidUntil(f.ClearedUntil)
 }

@@ -5,6 +5,7 @@ import (
 
 	"railguard/ofac"
 	"railguard/ofac/identifier"
+	"railguard/ofac/place"
 	"railguard/ofac/wallet"
 )
 
@@ -22,59 +23,45 @@ const (
 	memoRunMax = 128
 )
 
-// lookMemo searches the memo.
-func (l *Looker) lookMemo(f *Facts, query *ofac.Query) {
-	memo := f.Request.Memo
-	l.memoFound = MemoFound{}
-	f.memo = &l.memoFound
-	l.query.NonSDNPossible = query.NonSDNPossible
-	l.findMemoWallet(f, memo)
-	m := &l.search
-	*m = memoSearch{looker: l, facts: f, memo: memo}
-	f.memo.Unread = !m.findIdentifiers()
-	*m = memoSearch{}
-	query.Name, query.Type, query.ClearedUIDs = memo, ofac.PartyUnknown, nil
-	found := f.List.Memo(query, l.scratch)
-	l.Steps += l.scratch.Steps()
-	l.memo = append(l.memo[:0], found.Matches...) // The scratch is used for the next name.
-	found.Matches = l.memo
-	f.memo.Names = found
-}
-
-// findMemoWallet looks up every run of letters and digits that is as long as a wallet.
-func (l *Looker) findMemoWallet(f *Facts, memo string) {
-	for i, start := 0, 0; i <= len(memo); i++ {
-		if i < len(memo) && isWordByte(memo[i]) {
+// findTextWallet looks up every run of letters and digits that is as long as a wallet, up to the first
+// that is listed.
+func findTextWallet(f *Facts, text string) (match ofac.WalletMatch, listed bool) {
+	for i, start := 0, 0; i <= len(text); i++ {
+		if i < len(text) && isWordByte(text[i]) {
 			continue
 		}
-		if n := i - start; n >= memoRunMin && n <= memoRunMax && !f.memo.Listed {
+		if n := i - start; n >= memoRunMin && n <= memoRunMax {
 			var found wallet.Elsewhere
-			found.Add([]byte(memo[start:i]))
+			found.Add([]byte(text[start:i]))
 			if found.Count > 0 {
-				f.memo.Wallet, f.memo.Listed = f.List.Wallet(string(found.Texts))
+				if match, listed = f.List.Wallet(string(found.Texts)); listed {
+					return match, true
+				}
 			}
 		}
 		start = i + 1
 	}
+	return match, false
 }
 
 func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// memoSearch is the state of a search for identifiers.
-type memoSearch struct {
+// textSearch is the state of a search for identifiers.
+type textSearch struct {
 	looker  *Looker
 	facts   *Facts
-	memo    string
+	at      int
+	text    string
 	lookups int
 }
 
-// findIdentifiers reads the memo word by word. It returns false if it stopped before the end: whoever
-// fills a memo with numbers must not hide the last one.
-func (m *memoSearch) findIdentifiers() bool {
+// findIdentifiers reads the text word by word. It returns false if it stopped before the end: whoever
+// fills a text with numbers must not hide the last one.
+func (m *textSearch) findIdentifiers() bool {
 	label := identifier.Other
-	for at := 0; at < len(m.memo); {
+	for at := 0; at < len(m.text); {
 		start, end := m.nextWord(at)
 		if start == end {
 			break
@@ -82,7 +69,7 @@ func (m *memoSearch) findIdentifiers() bool {
 		if m.lookups >= memoLookups {
 			return false
 		}
-		word := m.memo[start:end]
+		word := m.text[start:end]
 		at = end
 		class, rest, labelled := memoLabel(word)
 		switch {
@@ -90,11 +77,11 @@ func (m *memoSearch) findIdentifiers() bool {
 			label = class
 			continue
 		case labelled: // The number stands in the same word: IMO9327413.
-			m.lookUp(class, rest)
+			m.lookUpOrPlace(class, rest)
 		case label != identifier.Other && isFiller(word):
 			continue
 		case label != identifier.Other:
-			m.lookUp(label, m.memo[start:m.endOfNumber(label, start, end)])
+			m.lookUpOrPlace(label, m.text[start:m.endOfNumber(label, start, end)])
 		}
 		label = identifier.Other
 		m.lookUpShape(word, start, end)
@@ -103,16 +90,16 @@ func (m *memoSearch) findIdentifiers() bool {
 }
 
 // nextWord returns the next word without the signs around it.
-func (m *memoSearch) nextWord(at int) (start, end int) {
+func (m *textSearch) nextWord(at int) (start, end int) {
 	start = at
-	for start < len(m.memo) && (isMemoSpace(m.memo[start]) || strings.IndexByte(memoMarks, m.memo[start]) >= 0) {
+	for start < len(m.text) && (isMemoSpace(m.text[start]) || strings.IndexByte(memoMarks, m.text[start]) >= 0) {
 		start++
 	}
 	end = start
-	for end < len(m.memo) && !isMemoSpace(m.memo[end]) {
+	for end < len(m.text) && !isMemoSpace(m.text[end]) {
 		end++
 	}
-	for end > start+1 && strings.IndexByte(memoMarks, m.memo[end-1]) >= 0 {
+	for end > start+1 && strings.IndexByte(memoMarks, m.text[end-1]) >= 0 {
 		end--
 	}
 	return start, end
@@ -161,43 +148,66 @@ func isFiller(word string) bool {
 
 // endOfNumber returns where a number ends that is written in groups: for an account or a telephone as
 // far as groups go on.
-func (m *memoSearch) endOfNumber(class identifier.Class, start, end int) int {
+func (m *textSearch) endOfNumber(class identifier.Class, start, end int) int {
 	if class != identifier.IBAN && class != identifier.Phone {
 		return end
 	}
 	for {
 		next, after := m.nextWord(end)
-		word := m.memo[next:after]
+		word := m.text[next:after]
 		if next == after || next > end+2 || !isGroup(word) || class == identifier.Phone && strings.Trim(word, "0123456789-()") != "" || after-start > 48 {
 			return end
 		}
-		if class == identifier.IBAN && identifier.IsSound(class, m.memo[start:end]) {
+		if class == identifier.IBAN && identifier.IsSound(class, m.text[start:end]) {
 			return end
 		}
 		end = after
 	}
 }
 
+// lookUpPhone looks up a telephone number that begins with its plus sign, as far as every group of
+// digits behind it: an invoice's number may follow.
+func (m *textSearch) lookUpPhone(start, end int) {
+	first := m.text[start:end]
+	for range phoneGroups {
+		if m.lookUp(identifier.Phone, m.text[start:end]) {
+			return
+		}
+		next, after := m.nextWord(end)
+		if next == after || next > end+2 || strings.Trim(m.text[next:after], "0123456789-()") != "" {
+			break
+		}
+		end = after
+	}
+	m.readPlace(identifier.Phone, m.text[start:end])
+	if len(first) < end-start {
+		m.readPlace(identifier.Phone, first)
+	}
+}
+
+// phoneGroups is how many groups of digits a telephone number in a text has at most.
+const phoneGroups = 6
+
 // isGroup reports whether a word may be a group of a number: four signs or less, with a digit.
 func isGroup(word string) bool { return len(word) <= 4 && strings.ContainsAny(word, "0123456789") }
 
 // lookUpShape looks up a word whose shape says what it is.
-func (m *memoSearch) lookUpShape(word string, start, end int) {
+func (m *textSearch) lookUpShape(word string, start, end int) {
 	switch at := strings.IndexByte(word, '@'); {
 	case at > 0 && at < len(word)-1:
-		m.lookUp(identifier.Email, word)
+		m.lookUpOrPlace(identifier.Email, word)
 	case at < 0 && isHostShape(word):
-		m.lookUp(identifier.Website, word)
+		m.lookUpOrPlace(identifier.Website, word)
 	case word[0] == '+' && len(word) > 1:
-		m.lookUp(identifier.Phone, m.memo[start:m.endOfNumber(identifier.Phone, start, end)])
+		m.lookUpPhone(start, end)
 	case len(word) >= 4 && isLatin(word[0]) && isLatin(word[1]) && isDigit(word[2]) && isDigit(word[3]):
-		account := m.memo[start:m.endOfNumber(identifier.IBAN, start, end)]
+		account := m.text[start:m.endOfNumber(identifier.IBAN, start, end)]
 		if identifier.IsSound(identifier.IBAN, account) {
-			m.lookUp(identifier.IBAN, account)
+			m.lookUpOrPlace(identifier.IBAN, account)
 		}
 	}
 	if len(word) == 20 && identifier.IsSound(identifier.LEI, word) {
-		m.lookUp(identifier.LEI, word)
+		m.lookUpOrPlace(identifier.LEI, word)
 	}
 }
 
@@ -230,15 +240,33 @@ func isHostShape(word string) bool {
 
 // lookUp looks up one identifier. Only what is listed as such counts: a number of another kind or of
 // an unknown country is nothing in a text.
-func (m *memoSearch) lookUp(class identifier.Class, text string) {
+func (m *textSearch) lookUp(class identifier.Class, text string) (listed bool) {
 	if len(text) > FieldMax {
-		return
+		return false
 	}
 	m.lookups++
 	query := &m.looker.query
 	query.Class, query.Value, query.Country = class, text, ""
 	hit, found := m.facts.List.Identifier(query)
 	if found && (hit.Doubt <= ofac.DoubtSource || hit.Doubt == ofac.DoubtHost) {
-		m.looker.identified = append(m.looker.identified, Identified{InMemo, class, hit})
+		m.looker.identified = append(m.looker.identified, Identified{m.at, class, hit})
+		return true
+	}
+	return false
+}
+
+// lookUpOrPlace looks up one identifier, and reads its country if it is not listed.
+func (m *textSearch) lookUpOrPlace(class identifier.Class, text string) {
+	if !m.lookUp(class, text) {
+		m.readPlace(class, text)
+	}
+}
+
+// readPlace reads the country that an identifier tells by itself.
+func (m *textSearch) readPlace(class identifier.Class, text string) {
+	if alpha2, ok := identifier.CountryOf(class, text); ok {
+		if code, known := place.Parse(alpha2); known {
+			m.looker.texts.places = append(m.looker.texts.places, textPlace{m.at, code})
+		}
 	}
 }

@@ -101,15 +101,20 @@ func matchesOf(f *engine.Facts) (all []match) {
 	})
 	for i := range f.Identified {
 		outcome := ofac.Listed
-		if found := &f.Identified[i]; found.At == engine.InMemo || found.Hit.Doubt != ofac.NoDoubt {
+		if found := &f.Identified[i]; found.At < 0 || found.Hit.Doubt != ofac.NoDoubt {
 			outcome = ofac.Possible
 		}
 		all = append(all, match{f.Identified[i].Hit.UID, outcome, false})
 	}
-	if wallet, listed := f.MemoWallet(); listed {
-		all = append(all, match{wallet.UID, ofac.Possible, true})
+	results := []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName}
+	texts := f.Texts()
+	for i := range texts {
+		if texts[i].Listed {
+			all = append(all, match{texts[i].Wallet.UID, ofac.Possible, true})
+		}
+		results = append(results, &texts[i].Names)
 	}
-	for _, result := range []*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName, f.MemoNames()} {
+	for _, result := range results {
 		for i := range result.Matches {
 			if m := &result.Matches[i]; m.Outcome != ofac.Clear {
 				all = append(all, match{m.UID, m.Outcome, false})

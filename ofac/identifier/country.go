@@ -1,6 +1,9 @@
 package identifier
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // CountryOf returns the country that an identifier tells by itself, ISO 3166-1 alpha-2: a bank's code
 // and an account number name it, an e-mail address and a website by their top-level domain, a
@@ -31,6 +34,23 @@ func CountryOf(class Class, value string) (alpha2 string, ok bool) {
 		return phoneCountry(form)
 	}
 	return "", false
+}
+
+// ShapeOf returns the class of a value that has the shape of one class and of no other: an e-mail
+// address, a website with its scheme, a telephone number with its plus sign, an IBAN whose check
+// digits are right.
+func ShapeOf(value string) (class Class, ok bool) {
+	switch {
+	case strings.IndexByte(value, '@') > 0:
+		class = Email
+	case strings.Contains(value, "://"):
+		class = Website
+	case strings.HasPrefix(strings.TrimSpace(value), "+"):
+		class = Phone
+	default:
+		class = IBAN
+	}
+	return class, IsSound(class, value)
 }
 
 // nativeDomains are the top-level domains of countries in their own script.

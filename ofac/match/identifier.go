@@ -24,13 +24,13 @@ type Doubt uint8
 
 // The doubts, from the smallest.
 const (
-	NoDoubt       Doubt = iota
-	DoubtSource         // The identifier is the listed one, on a source that an officer reviews.
-	DoubtShort          // One side tells no country, and the number is short.
-	DoubtClass          // The list has the number as an identifier of another kind.
-	DoubtCountry        // The countries differ.
-	DoubtHost           // Only the host of a listed page is the same, or the registered domain of a listed host.
-	doubtUnset          // No listed identifier was found yet.
+	NoDoubt      Doubt = iota
+	DoubtSource        // The identifier is the listed one, on a source that an officer reviews.
+	DoubtShort         // One side tells no country, and the number is short.
+	DoubtClass         // The list has the number as an identifier of another kind.
+	DoubtCountry       // The countries differ.
+	DoubtHost          // Only the host of a listed page is the same, or the registered domain of a listed host.
+	doubtUnset         // No listed identifier was found yet.
 )
 
 var doubtTexts = [...]string{
@@ -72,7 +72,21 @@ func (x *Index) Identifier(q *IdentifierQuery) (IdentifierMatch, bool) {
 	if q.Class != identifier.Website && q.Class != identifier.Email && looksLikeWebsite(q.Value) {
 		s.lookUpClass(identifier.Website)
 	}
+	if number, ok := shipNumber(q.Value); ok && q.Class != identifier.IMO {
+		whole := q.Value
+		q.Value = number
+		s.lookUpClass(identifier.IMO)
+		q.Value = whole
+	}
 	return s.best, s.best.Lists != 0
+}
+
+// shipNumber returns the number behind the letters IMO.
+func shipNumber(value string) (string, bool) {
+	if len(value) < 10 || value[0]|0x20 != 'i' || value[1]|0x20 != 'm' || value[2]|0x20 != 'o' {
+		return "", false
+	}
+	return value[3:], true
 }
 
 func looksLikeWebsite(text string) bool {

@@ -109,11 +109,16 @@ func diverging() (string, error) {
 	return binary, testcluster.BuildProduct(binary, "-overlay", overlay)
 }
 
-// play runs one scenario as a test.
+// play runs one scenario as a test. In the short form, scenarios that use a cluster of their own run
+// beside one another, as many as go test allows: most of their time they wait for an election, a
+// timeout or a restart.
 func play(t *testing.T, id string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts and breaks real processes")
+	}
+	if s := find(id); s.fresh && !s.calm && !*flagLong && !*flagMixed {
+		t.Parallel()
 	}
 	bench.once.Do(prepare)
 	if bench.reason != "" {

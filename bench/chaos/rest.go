@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	restEvery = 250 * time.Millisecond // To ask costs the node a scan of its log.
-	restMost  = 6 * time.Minute
+	restEvery    = 250 * time.Millisecond // To ask costs the node a scan of its log.
+	restPatience = 2 * settlePatience     // For one step. A new leader must compile both lists first that it compares, and a whole published list takes it long beside others.
+	restMost     = 6 * time.Minute
 )
 
 // rest waits until no node writes leaves any more. The retro-screening that an activated list
 // requires takes at most a quarter of a core (package retrace): after each millisecond of work it
 // rests three times as long as that work took, and where others use the core, the work takes longer.
 // So no fixed time is enough for it beside other tests. What a fault would show is that it stands
-// still, and so settlePatience counts from its last step.
+// still, and so restPatience counts from its last step.
 func (c *cluster) rest(ctx context.Context, by *caller) (time.Duration, error) {
 	began := time.Now()
 	moved, last := began, ""
@@ -33,7 +34,7 @@ func (c *cluster) rest(ctx context.Context, by *caller) (time.Duration, error) {
 		case place != "" && place != last:
 			last, moved = place, now
 		}
-		if now.Sub(moved) > settlePatience || now.Sub(began) > restMost {
+		if now.Sub(moved) > restPatience || now.Sub(began) > restMost {
 			return 0, fmt.Errorf("the log does not come to rest: waited %v, the last step was %v ago: %s", now.Sub(began).Round(time.Second), now.Sub(moved).Round(time.Second), last)
 		}
 		pause(ctx, restEvery)

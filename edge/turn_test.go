@@ -13,7 +13,9 @@ import (
 )
 
 // A call counts the steps that its names took. A remembered answer took none, and a dear name
-// counts as many calls.
+// counts as many calls. Which looker a call gets is the pool's choice: it may be one that does not
+// know the name, most of all under the race detector, which makes a pool drop a quarter of what it
+// is given. So each call took none or is as dear as the first, and one of the many took none.
 func TestStepsOfACall(t *testing.T) {
 	n, judges := newTestNode(t)
 	good := token(t, judges, n.agent)
@@ -30,8 +32,17 @@ func TestStepsOfACall(t *testing.T) {
 	}
 	const dear = "q w e r t z u "
 	require.Zero(t, CallsOf(steps("Quiet Harbour Bakery")))
-	require.Greater(t, CallsOf(steps(strings.Repeat(dear, 36))), 15)
-	require.Zero(t, steps(strings.Repeat(dear, 36)))
+	first := steps(strings.Repeat(dear, 36))
+	require.Greater(t, CallsOf(first), 15)
+	remembered := false
+	for i := 0; i < 100 && !remembered; i++ {
+		again := steps(strings.Repeat(dear, 36))
+		remembered = again == 0
+		if !remembered {
+			require.Equal(t, CallsOf(first), CallsOf(again))
+		}
+	}
+	require.True(t, remembered, "no call used a remembered answer")
 }
 
 // A call that gets no turn in time, or whose owner has too much work waiting, is refused with

@@ -26,10 +26,12 @@ type Dispatcher struct {
 	node   Node
 	reader *Reader
 	post   Post
-	every  time.Duration // pollEvery; longer in tests that last for days.
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+
+	every      time.Duration // pollEvery; longer in tests that last for days, as the next one.
+	afterError time.Duration // errorPause
 
 	// Only the dispatcher's goroutine uses these.
 	workers             map[uint32]*worker
@@ -44,7 +46,7 @@ type Post func(ctx context.Context, hook *wire.Webhook, now engine.Time, id stri
 
 // New returns a dispatcher that does nothing yet.
 func New(node Node, reader *Reader, post Post, log *slog.Logger) *Dispatcher {
-	return &Dispatcher{node: node, reader: reader, post: post, every: pollEvery, log: log, cancel: func() {}, workers: make(map[uint32]*worker)}
+	return &Dispatcher{node: node, reader: reader, post: post, every: pollEvery, afterError: errorPause, log: log, cancel: func() {}, workers: make(map[uint32]*worker)}
 }
 
 // Start begins the dispatcher's goroutine.
@@ -137,7 +139,7 @@ func (d *Dispatcher) reconcileWorkers(ctx context.Context, settings *fsm.Setting
 			return false // The view is older than the webhook.
 		}
 		l := &worker{
-			node: d.node, reader: d.reader, post: d.post, warn: d.log.Warn, wake: make(chan struct{}, 1), done: make(chan struct{}),
+			node: d.node, reader: d.reader, post: d.post, warn: d.log.Warn, wake: make(chan struct{}, 1), done: make(chan struct{}), afterError: d.afterError,
 			position: events.Position{Leaf: seq, Skip: int(n)}, cursor: events.Position{Leaf: seq, Skip: int(n)},
 		}
 		l.hook.Store(hook)

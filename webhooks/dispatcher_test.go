@@ -302,7 +302,7 @@ func TestDeadLettersOfDeadLetters(t *testing.T) {
 		}
 		r.answers(func(uint32, string) Attempt { return Attempt{Status: 500} })
 		d := n.dispatcher(r)
-		d.every = 20 * time.Second
+		d.every = 2 * time.Minute
 		d.Start()
 		n.event()
 		for range 60 {
@@ -340,7 +340,7 @@ func TestALeafThatCannotBeRead(t *testing.T) {
 		_, err := n.store.Leaf(n.store.Size() - 2)
 		require.ErrorIs(t, err, audit.ErrCorrupt)
 		d := n.dispatcher(r)
-		d.every = time.Second
+		d.every, d.afterError = 5*time.Second, 5*time.Second
 		d.Start()
 		settled(time.Hour)
 		require.Equal(t, []string{first}, r.had(id))

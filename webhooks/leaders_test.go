@@ -52,7 +52,7 @@ func (f *follower) dispatcher(r *receivers) *Dispatcher {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	judges := edge.New(edge.Deps{Published: f, Records: f, Secrets: f.secrets, Node: "n", Logger: log})
 	d := New(f, NewReader(f, judges), r.post, log)
-	d.every = time.Second
+	d.every, d.afterError = 20*time.Second, 20*time.Second // They wait for days: each look costs real time.
 	return d
 }
 
@@ -86,7 +86,7 @@ func TestANewLeaderWaitsADayOfItsOwn(t *testing.T) {
 					f.leads.Store(true)
 					settled(d)
 					f.leads.Store(false)
-					settled(2 * time.Second)
+					settled(30 * time.Second)
 				}
 				leads(nodes[0], unreadableMax-time.Hour)
 				leads(nodes[1], unreadableMax-time.Hour)

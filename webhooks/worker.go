@@ -59,6 +59,8 @@ type worker struct {
 	post   Post
 	warn   func(text string, args ...any)
 
+	afterError time.Duration // errorPause, but in tests.
+
 	hook   atomic.Pointer[wire.Webhook]
 	behind atomic.Uint64 // Leaf of the cursor, for metrics.
 	stuck  atomic.Int64  // Since when a leaf cannot be read, in nanoseconds, for metrics; 0: all can.
@@ -226,7 +228,7 @@ func (l *worker) attemptSend(ctx context.Context, hook *wire.Webhook, s *pending
 			l.warn("webhook: an event was given up", "webhook", hook.ID, "event", event.ID, "attempts", s.attempts, "status", a.Status, "failure", a.Failure)
 			return true
 		}
-		s.due = now.Add(errorPause)
+		s.due = now.Add(l.afterError)
 		return false
 	}
 	gap := retryGaps[s.attempts-1]
@@ -348,7 +350,7 @@ func (l *worker) pauseUnreadable(ctx context.Context, hook *wire.Webhook, at eve
 	if l.unreadSince.IsZero() || at != l.position {
 		l.unreadSince = now
 	}
-	l.position, l.pausedUntil = at, now.Add(errorPause)
+	l.position, l.pausedUntil = at, now.Add(l.afterError)
 	l.warnUnread(ctx, hook, at.Leaf, err)
 	if now.Sub(l.unreadSince) < unreadableMax {
 		return

@@ -21,7 +21,8 @@ import (
 const (
 	deltaClients  = 6
 	deltaAgents   = 3
-	deltaPause    = 4 * time.Millisecond
+	deltaPause    = 16 * time.Millisecond  // Of a client between two calls. Every probe is screened in 3 seconds under each list; more calls prove no more.
+	deltaHurry    = 4 * time.Millisecond   // The same in the long form.
 	deltaAround   = 250 * time.Millisecond // Calls that begin so long before or after a flip count for its latency.
 	stagePatience = 5 * time.Minute        // Time to upload, parse and replicate a whole list.
 	stageTries    = 6
@@ -122,7 +123,7 @@ func (d *delta) hire(ctx context.Context) error {
 // once.
 func (d *delta) screeners(ctx context.Context) *storm {
 	ctx, cancel := context.WithCancel(ctx)
-	load := &storm{cancel: cancel}
+	load, between := &storm{cancel: cancel}, d.span(deltaPause, deltaHurry)
 	for i := range deltaClients {
 		c := d.client()
 		c.pinned, c.home = true, i%len(d.cluster.nodes)
@@ -135,7 +136,7 @@ func (d *delta) screeners(ctx context.Context) *storm {
 				o := screening(d.agents[at%len(d.agents)], engine.Dollar, p.member(), p.text())
 				o.bare = true
 				c.pay(context.WithoutCancel(ctx), d.agents[at%len(d.agents)], o)
-				pause(ctx, deltaPause)
+				pause(ctx, between)
 			}
 		}()
 	}

@@ -21,7 +21,7 @@ func divergedBesideARestart(ctx context.Context, s *stage) error {
 	}
 	wrong, err := s.options.Diverging()
 	if err != nil {
-		return skipped("the binary that computes another state: " + err.Error())
+		return fmt.Errorf("the binary that computes another state: %w", err)
 	}
 	s.allowed = append(s.allowed, "FATAL", "BUG")
 	storm := s.storm(ctx, s.load())

@@ -1,32 +1,14 @@
 package chaos
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"slices"
 	"time"
 
-	"railguard/audit/examine"
-	"railguard/audit/note"
 	"railguard/audit/proof"
 	"railguard/engine"
 )
-
-// exported is the whole audit log as one node exported it.
-type exported struct {
-	node       string
-	checkpoint note.Checkpoint
-	leaves     []leaf
-}
 
 // leaf is one record: its bytes, and the members that checks read.
 type leaf struct {
@@ -85,96 +67,6 @@ func (r *record) when() time.Time {
 		return r.At
 	}
 	return r.Time
-}
-
-// export fetches a node's log from the first leaf on. It verifies every inclusion proof, and the
-// checkpoint's signatures with the keys.
-func (c *caller) export(ctx context.Context, n *node, keys string) (*exported, error) {
-	ctx, cancel := context.WithTimeout(ctx, readPatience)
-	defer cancel()
-	call, err := http.NewRequestWithContext(ctx, http.MethodGet, n.api+"/v1/audit/export", nil)
-	if err != nil {
-		return nil, err
-	}
-	call.Header.Set("Authorization", "Bearer "+c.key)
-	response, err := c.client.Do(call)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 512))
-		return nil, fmt.Errorf("export of %s: %d %s", n.id, response.StatusCode, text)
-	}
-	raw, err := io.ReadAll(io.LimitReader(response.Body, exportBytesMax))
-	if err != nil {
-		return nil, fmt.Errorf("export of %s: %w", n.id, err)
-	}
-	return readExport(n.id, raw, keys)
-}
-
-// exportThrough repeats the export until it contains a transaction. An export ends at a signed
-// checkpoint, and a node signs one checkpoint a second.
-func (c *caller) exportThrough(ctx context.Context, n *node, keys, txn string) (*exported, error) {
-	var x *exported
-	var last error
-	err := until(ctx, settlePatience, func() bool {
-		if x, last = c.export(ctx, n, keys); last != nil {
-			return errors.Is(last, errUnproven)
-		}
-		return slices.ContainsFunc(x.leaves, func(l leaf) bool { return l.TxnID == txn })
-	})
-	if err != nil && last == nil {
-		return nil, fmt.Errorf("the log of %s does not come to hold %s, which was answered: %w", n.id, txn, err)
-	}
-	return x, last
-}
-
-// errUnproven says that an export is complete but its proofs do not hold.
-var errUnproven = errors.New("export not proven")
-
-// readExport verifies and reads an export.
-func readExport(node string, raw []byte, keys string) (*exported, error) {
-	report, err := examine.File(bytes.NewReader(raw), examine.Options{Keys: keys, KeysGiven: true})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", errUnproven, node, err)
-	}
-	x := &exported{node: node, checkpoint: report.Checkpoint}
-	scanner := bufio.NewScanner(bytes.NewReader(raw))
-	scanner.Buffer(nil, leafBytesMax)
-	for scanner.Scan() {
-		var line struct {
-			Type  string `json:"type"`
-			Index uint64 `json:"index"`
-			Leaf  string `json:"leaf"`
-			Hash  string `json:"leafHash"`
-
-			Record json.RawMessage `json:"record"` // The content of the leaf as JSON, if its bytes are not JSON.
-		}
-		if err := json.Unmarshal(scanner.Bytes(), &line); err != nil {
-			return nil, fmt.Errorf("export of %s: %w", node, err)
-		}
-		if line.Type != "leaf" {
-			continue
-		}
-		stored, shown := []byte(line.Leaf), []byte(line.Leaf)
-		if line.Record != nil {
-			shown = line.Record
-			if stored, err = base64.StdEncoding.DecodeString(line.Leaf); err != nil {
-				return nil, fmt.Errorf("export of %s, leaf %d: %w", node, line.Index, err)
-			}
-		}
-		l, err := readLeaf(shown)
-		if err != nil {
-			return nil, fmt.Errorf("export of %s, leaf %d: %w", node, line.Index, err)
-		}
-		l.hash = proof.LeafHash(stored)
-		if line.Hash != base64.StdEncoding.EncodeToString(l.hash[:]) {
-			return nil, fmt.Errorf("export of %s, leaf %d: leafHash is not that of its bytes", node, line.Index)
-		}
-		x.leaves = append(x.leaves, l)
-	}
-	return x, scanner.Err()
 }
 
 // readLeaf parses a leaf and computes its hash (RFC 6962, 2.1).

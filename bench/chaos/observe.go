@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -266,7 +265,7 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	if err != nil {
 		return err
 	}
-	if _, err = c.exports(ctx, by, keys, last); err != nil { // It waits until every node has the newest transaction.
+	if err := c.proven(ctx, by, last); err != nil {
 		return err
 	}
 	for _, n := range c.nodes {
@@ -299,38 +298,6 @@ func (c *cluster) collect(ctx context.Context, by *caller, o *observer, in *insp
 	in.digests = append(in.digests, o.digests...)
 	in.deaths = append(in.deaths, o.wrong.all()...)
 	return nil
-}
-
-// exportsTries bounds how often all logs are read, exportsPause apart. Reading them must be repeated
-// if a leaf was written between the reading of two logs. A tick may write one, such as for a hold
-// that expires; and each node tells within a second who read its log first in an hour.
-const (
-	exportsTries = 6
-	exportsPause = 700 * time.Millisecond
-)
-
-// exports returns the logs of all nodes. It reads them until they have the same length, at most
-// exportsTries times.
-func (c *cluster) exports(ctx context.Context, by *caller, keys, last string) (all []*exported, err error) {
-	for try := range exportsTries {
-		if try > 0 {
-			pause(ctx, exportsPause)
-		}
-		all = all[:0]
-		same := true
-		for _, n := range c.nodes {
-			x, err := by.exportThrough(ctx, n, keys, last)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, x)
-			same = same && len(x.leaves) == len(all[0].leaves)
-		}
-		if same {
-			break
-		}
-	}
-	return all, nil
 }
 
 // endOf waits until a node has applied the index told, and returns how far the node is. If the
@@ -429,50 +396,4 @@ func (c *cluster) heardCries(allowed ...string) []string {
 		f.join(criesIn(n.id, raw, allowed...))
 	}
 	return f.all()
-}
-
-// quiet reports whether no node writes leaves any more: the retro-screening that an activated
-// list requires is done, and all nodes have the same tree.
-func (c *cluster) quiet(ctx context.Context, by *caller) bool {
-	first := ""
-	for i, n := range c.members() {
-		if !lookedBack(ctx, by, n) {
-			return false
-		}
-		a, err := by.get(ctx, n.api+"/log/checkpoint")
-		if err != nil || a.status != http.StatusOK {
-			return false
-		}
-		tree, _, _ := strings.Cut(string(a.body), "\n\n") // Only the text before the signatures is compared, because the signatures may differ.
-		if i == 0 {
-			first = tree
-		}
-		if tree != first {
-			return false
-		}
-	}
-	return true
-}
-
-// lookedBack reports whether the retro-screening for the active list is done. The first
-// list has none.
-func lookedBack(ctx context.Context, by *caller, n *node) bool {
-	var list struct {
-		Active struct {
-			Version uint64 `json:"listVersion"`
-		} `json:"active"`
-	}
-	var runs struct {
-		Data []struct {
-			Version uint64 `json:"listVersion"`
-			State   string `json:"state"`
-		} `json:"data"`
-	}
-	if errors.Join(by.read(ctx, n.api+"/v1/ofac", &list), by.read(ctx, n.api+"/v1/ofac/retro", &runs)) != nil {
-		return false
-	}
-	if list.Active.Version <= 1 {
-		return true
-	}
-	return len(runs.Data) > 0 && runs.Data[0].Version == list.Active.Version && runs.Data[0].State == "done"
 }

@@ -86,9 +86,10 @@ func (r *room) inspect(ctx context.Context, report *report) error {
 	if !last.done() {
 		return fmt.Errorf("after healing a call does not succeed: %s", last)
 	}
-	if err := until(ctx, settlePatience, func() bool { return r.cluster.quiet(ctx, r.caller) }); err != nil {
-		return fmt.Errorf("the log does not come to rest: %w", err)
+	if took, err = r.cluster.rest(ctx, r.caller); err != nil {
+		return err
 	}
+	report.sample("log at rest after", took)
 	in := &inspection{groups: r.groups, porcupine: r.porcupine, start: r.history.start, advances: r.advances, slack: clockSlack}
 	if r.wrongClock {
 		in.slack += clockJitter

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -117,6 +118,7 @@ type scenario struct {
 	fresh         bool // It leaves the cluster or its clock in a state that no other scenario can use.
 	rounds        int  // How often the long form runs it, each time with a new cluster; 0 means once.
 	repeat        bool // Options.Races says how often its race is repeated.
+	calm          bool // It measures times or fills the machine, so no other scenario runs beside it.
 	run           func(context.Context, *stage) error
 }
 
@@ -198,11 +200,14 @@ func (s *stage) span(short, long time.Duration) time.Duration {
 	return short
 }
 
-// Examination runs scenarios and keeps healthy clusters for the next ones.
+// Examination runs scenarios and keeps healthy clusters for the next ones. Scenarios may run beside
+// one another: each has a cluster of its own meanwhile.
 type Examination struct {
 	options Options
-	rooms   map[shape]*room
-	serial  int
+
+	mu     sync.Mutex // Guards the fields below.
+	rooms  map[shape]*room
+	serial int
 }
 
 // NewExamination makes an examination. Close ends its clusters.
@@ -215,20 +220,51 @@ func NewExamination(options Options) *Examination {
 
 // Close ends every cluster that is still there.
 func (e *Examination) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for s, r := range e.rooms {
 		r.close()
 		delete(e.rooms, s)
 	}
 }
 
+// take takes a healthy cluster of a shape out of the examination; nil: there is none.
+func (e *Examination) take(s shape) *room {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.rooms[s]
+	delete(e.rooms, s)
+	return r
+}
+
+// keep keeps a healthy cluster for a later scenario, unless there is one of its shape.
+func (e *Examination) keep(r *room, s shape) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.rooms[s] != nil {
+		return false
+	}
+	e.rooms[s] = r
+	return true
+}
+
 // Examine runs one scenario by its id.
 func (e *Examination) Examine(ctx context.Context, id string) Result {
+	s := find(id)
+	if s == nil {
+		return Result{ID: id, Outcome: Fail, Reason: "no such scenario"}
+	}
+	return e.examine(ctx, s)
+}
+
+// find returns the scenario with an id; nil: there is none.
+func find(id string) *scenario {
 	for i := range scenarios {
 		if scenarios[i].id == id {
-			return e.examine(ctx, &scenarios[i])
+			return &scenarios[i]
 		}
 	}
-	return Result{ID: id, Outcome: Fail, Reason: "no such scenario"}
+	return nil
 }
 
 func (e *Examination) examine(ctx context.Context, s *scenario) Result {
@@ -274,11 +310,10 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 	if s.shape.nodes == 0 {
 		return s.run(ctx, &stage{report: found, options: &e.options})
 	}
-	r := e.rooms[s.shape]
-	delete(e.rooms, s.shape)
+	var r *room
 	fresh := s.fresh || e.options.Long
-	if r != nil && fresh {
-		e.rooms[s.shape], r = r, nil // Later scenarios can use it.
+	if !fresh {
+		r = e.take(s.shape)
 	}
 	if r == nil {
 		var err error
@@ -298,11 +333,10 @@ func (e *Examination) perform(ctx context.Context, s *scenario, found *report) e
 		r.close()
 		return err
 	}
-	if fresh || e.rooms[s.shape] != nil {
+	if fresh || !e.keep(r, s.shape) {
 		r.close()
 		return os.RemoveAll(r.cluster.folder)
 	}
-	e.rooms[s.shape] = r
 	return nil
 }
 
@@ -318,12 +352,15 @@ func (e *Examination) open(ctx context.Context, s *scenario) (r *room, err error
 }
 
 func (e *Examination) tryOpen(ctx context.Context, s *scenario) (*room, error) {
+	e.mu.Lock()
 	e.serial++
-	folder := filepath.Join(e.options.Folder, fmt.Sprintf("%s-%d", s.id, e.serial))
+	serial := e.serial
+	e.mu.Unlock()
+	folder := filepath.Join(e.options.Folder, fmt.Sprintf("%s-%d", s.id, serial))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	r, err := openRoom(ctx, programs{e.options.Binary, e.options.Other}, folder, s.shape, e.options.Seed+uint64(e.serial))
+	r, err := openRoom(ctx, programs{e.options.Binary, e.options.Other}, folder, s.shape, e.options.Seed+uint64(serial))
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,8 @@ type World struct {
 	observed observed
 	beside   sync.WaitGroup // Counts the faults that go on while others are made.
 
-	tell func(what string) // Is told what is done; nil: nobody is.
+	tellLock sync.Mutex
+	tell     func(what string) // Is told what is done; nil: nobody is.
 
 	calls          *History // What callers were told; nil: nobody looks at nodes that start.
 	segments       uint     // The height of the history's segments; 0: as servers have them.
@@ -175,6 +176,7 @@ func (h *Host) Start() { require.NoError(h.world.t, h.open(), h.ID) }
 
 // open runs the node, unless it refuses to start.
 func (h *Host) open() error {
+	h.world.trace(h.ID + " starts")
 	var others []string
 	for _, other := range h.world.hosts {
 		others = append(others, other.address())
@@ -228,6 +230,7 @@ func (h *Host) gave(life *disk, reason string) {
 	expected := h.doomed || strings.Contains(reason, "restart this node")
 	h.gaveUp = true
 	h.mu.Unlock()
+	h.world.trace(h.ID + " gives up: " + reason)
 	life.fall()
 	h.world.mu.Lock()
 	if expected {
@@ -289,6 +292,7 @@ func (h *Host) Stop() {
 	if dead {
 		h.Crash(audittest.LoseNone)
 	} else if node != nil {
+		h.world.trace(h.ID + " stops")
 		h.close(node, life)
 	}
 }
@@ -327,6 +331,7 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.node != nil {
+		h.world.trace(h.ID + [...]string{" loses its power", " is killed", " loses its power and parts of what was not synced"}[loss])
 		h.port.end(loss != audittest.LoseNone)
 		h.dying, h.node = h.node, nil
 	}
@@ -396,6 +401,8 @@ func (w *World) StartAll() {
 
 // trace tells what is done to the world, and prints it if the nodes' lines are printed, too.
 func (w *World) trace(what string) {
+	w.tellLock.Lock()
+	defer w.tellLock.Unlock()
 	if w.tell != nil {
 		w.tell(what)
 	}

@@ -47,8 +47,8 @@ func (j *Judge) requestHash() []byte {
 	return s.requestHash[:]
 }
 
-// candidatesMost is how many leaves one look for a key reads. There is more than one only if the
-// upper 52 bits of two keys are alike.
+// candidatesMost is how many leaves one look for a key or a payment reference reads. There is more than
+// one only if the upper 52 bits of two of them are alike, and for a payment with several leaves.
 const candidatesMost = 16
 
 // keyed returns the call's Idempotency-Key with what this node's files say of it (decision 125).

@@ -22,7 +22,7 @@ func (j *Judge) LookForReference(key engine.ReferenceKey) (wire.Used, error) {
 	since := j.LogTime() - engine.ReferenceKept
 	for i := range leaves {
 		if engine.Time(leaves[i].Time) <= since {
-			break
+			return wire.Used{Looked: looked}, nil
 		}
 		l, err := j.OpenLeaf(leaves[i].Index, leaves[i].Data)
 		if err != nil {
@@ -39,6 +39,9 @@ func (j *Judge) LookForReference(key engine.ReferenceKey) (wire.Used, error) {
 			return wire.Used{Looked: looked}, nil
 		}
 		return wire.Used{Looked: looked, By: record + 1}, nil
+	}
+	if len(leaves) >= candidatesMost {
+		return wire.Used{}, Refuse("overloaded", "too many payments have a paymentRef that looks like this one, so this node cannot tell whether it was used before: use another paymentRef")
 	}
 	return wire.Used{Looked: looked}, nil
 }

@@ -53,7 +53,7 @@ func (d *disk) open(dir string) (store datadir.LogStore, err error) {
 	d.log, err = datadir.OpenLogOn(datadir.Seams{
 		Disk: d, Room: room,
 		Votes: func(store datadir.LogStore) datadir.LogStore {
-			return &votes{LogStore: store, disk: d, path: filepath.Join(dir, datadir.LogFile)}
+			return &votes{LogStore: store, disk: d, path: filepath.Join(dir, datadir.LogFile), turn: make(chan struct{}, 1)}
 		},
 	}, dir)
 	if err != nil {
@@ -107,15 +107,19 @@ func (d *disk) SyncFolder(path string) error {
 	return d.sync(func() error { return d.files.SyncFolder(path) })
 }
 
-// votes is the real file of votes. Its library writes and syncs it by itself; that of the sync
-// passes after the write, so a power cut comes before or after it.
+// votes is the real file of votes. Its library writes and syncs it by itself; the time of the sync
+// passes after the write, so a power cut comes before or after it. As in the library, a write waits
+// for the sync of the one before: it may use pages that are free only because of that one.
 type votes struct {
 	datadir.LogStore
 	disk *disk
 	path string
+	turn chan struct{} // No lock, for the reason of turns.
 }
 
 func (v *votes) write(do func() error) error {
+	v.turn <- struct{}{}
+	defer func() { <-v.turn }()
 	if err := v.disk.files.change(do); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type files struct {
 	mu      sync.Mutex
 	inodes  []*inode          // Those that were synced or have a durable name.
 	durable map[string]*inode // Their names after a power cut.
+	gone    bool              // The process that has them has ended: whatever it still does fails.
 }
 
 // inode is a file, whatever its name.
@@ -84,21 +85,21 @@ func (f *files) inodeAt(path string) (*inode, error) {
 
 // SyncFile implements datadir.Disk.
 func (f *files) SyncFile(file *os.File) error {
-	info, err := file.Stat()
-	if err != nil {
+	return f.change(func() error {
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		one := f.inodeOf(info)
+		if int64(len(one.synced)) != info.Size() {
+			one.synced = make([]byte, info.Size())
+		}
+		_, err = file.ReadAt(one.synced, 0)
+		if errors.Is(err, io.EOF) && len(one.synced) == 0 {
+			err = nil
+		}
 		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	one := f.inodeOf(info)
-	if int64(len(one.synced)) != info.Size() {
-		one.synced = make([]byte, info.Size())
-	}
-	_, err = file.ReadAt(one.synced, 0)
-	if errors.Is(err, io.EOF) && len(one.synced) == 0 {
-		err = nil
-	}
-	return err
+	})
 }
 
 // SyncData implements datadir.Disk.
@@ -113,24 +114,32 @@ func (f *files) syncPath(path string) error {
 	return errors.Join(f.SyncFile(file), file.Close())
 }
 
-// change makes a change to a file at one moment: a power cut comes before or after it.
+// change does something at one moment: the end of the process comes before or after it. Behind that
+// moment it fails, because what the process would conclude from it is not so: the host has lost it.
 func (f *files) change(do func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.gone {
+		return errBroken
+	}
 	return do()
 }
 
 // Rename implements datadir.Disk.
-func (f *files) Rename(from, to string) error { return os.Rename(from, to) }
+func (f *files) Rename(from, to string) error {
+	return f.change(func() error { return os.Rename(from, to) })
+}
 
 // SyncFolder implements datadir.Disk.
 func (f *files) SyncFolder(path string) error {
+	return f.change(func() error { return f.keepNames(path) })
+}
+
+func (f *files) keepNames(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	for name := range f.durable {
 		if filepath.Dir(name) == path {
 			delete(f.durable, name)
@@ -156,10 +165,11 @@ func (f *files) SyncFolder(path string) error {
 var _ datadir.Disk = (*files)(nil)
 
 // cut copies the folder, as the end of the process or a power cut would leave it, to another place.
-// What a process still writes to the old folder is lost.
+// What a process still writes to the old folder is lost, and it is never told that it was synced.
 func (f *files) cut(to string, loss audittest.Loss, random *rand.Rand) (*files, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.gone = true
 	next, there := &files{root: to, durable: map[string]*inode{}}, map[string]bool{}
 	err := filepath.WalkDir(f.root, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -234,9 +244,14 @@ const (
 	sectorBytes   = 512
 )
 
-// left returns what a power cut leaves of one file.
+// left returns what a power cut leaves of one file. If another one had its name before and the folder
+// was not synced since, the name leads to either of them.
 func (f *files) left(path, rest string, loss audittest.Loss, random *rand.Rand) (data []byte, keep bool) {
 	now, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	there, err := f.inodeAt(path)
 	if err != nil {
 		return nil, false
 	}
@@ -254,9 +269,13 @@ func (f *files) left(path, rest string, loss audittest.Loss, random *rand.Rand) 
 		return now[:random.IntN(len(now)+1)], loss == audittest.LoseSome
 	case snapshot:
 		return now, named
-	case named && loss == audittest.LoseSome && strings.HasSuffix(rest, segmentEnding):
+	case is != there && loss == audittest.LoseSome && random.IntN(2) == 0:
+		return there.synced, true
+	case is != there:
+		return durable, named
+	case loss == audittest.LoseSome && strings.HasSuffix(rest, segmentEnding):
 		return tear(durable, now, 0, random), true
-	case named && loss == audittest.LoseSome && filepath.Base(rest) == datadir.LogFile:
+	case loss == audittest.LoseSome && filepath.Base(rest) == datadir.LogFile:
 		return tearVotes(durable, now, random), true
 	}
 	return durable, named
@@ -266,7 +285,7 @@ func (f *files) left(path, rest string, loss audittest.Loss, random *rand.Rand) 
 // offset on.
 func tear(synced, now []byte, from int, random *rand.Rand) []byte {
 	if len(synced) != len(now) {
-		return synced // It was never synced, or is another file of this name.
+		return synced // It was never synced at this size.
 	}
 	torn := bytes.Clone(synced)
 	for at := from; at < len(now); at += sectorBytes {
@@ -292,8 +311,7 @@ func tearVotes(synced, now []byte, random *rand.Rand) []byte {
 
 // takeFiles gives a host its first folder, or another empty one.
 func (h *Host) takeFiles() {
-	h.lives++
-	made, err := openFiles(h.folderOf(h.lives))
+	made, err := openFiles(h.newFolder())
 	require.NoError(h.world.t, err, h.ID)
 	h.files = made
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -66,4 +67,52 @@ func TestFilesLoseWhatWasNotSynced(t *testing.T) {
 		torn = torn || bytes.Contains(data, old[:sectorBytes]) && bytes.Contains(data, young[:sectorBytes])
 	}
 	require.True(t, torn, "a write is never torn")
+}
+
+// TestFilesAreNeverMixed: a file takes the name of another one of the same size, as a segment that is
+// cut does, and the power goes away before its folder is synced. Then the name leads to the one or to
+// the other, and never to sectors of both: not even a disk that tears does that.
+func TestFilesAreNeverMixed(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	base := memoryDir(t)
+	f, err := openFiles(filepath.Join(base, "a"))
+	require.NoError(t, err)
+	path := filepath.Join(f.root, "1.log")
+	old, young := bytes.Repeat([]byte{1}, 8*sectorBytes), bytes.Repeat([]byte{2}, 8*sectorBytes)
+	put := func(name string, data []byte) {
+		require.NoError(t, os.WriteFile(name, data, 0o600))
+		require.NoError(t, f.syncPath(name))
+	}
+	put(path, old)
+	require.NoError(t, f.SyncFolder(f.root))
+	put(path+".new", young)
+	require.NoError(t, f.Rename(path+".new", path))
+	found := map[byte]int{}
+	for i := range 40 {
+		cut, err := f.cut(filepath.Join(base, fmt.Sprint(i)), audittest.LoseSome, random)
+		require.NoError(t, err)
+		data, err := os.ReadFile(filepath.Join(cut.root, "1.log"))
+		require.NoError(t, err)
+		require.Equal(t, len(data), bytes.Count(data, data[:1]), "a mixture of two files")
+		found[data[0]]++
+	}
+	require.Len(t, found, 2, "each of the two is found at times")
+}
+
+// TestNothingIsDurableAfterTheCut: the power goes away while a process syncs. Whatever of it comes after
+// that moment fails, so that the process concludes nothing from what the host has lost.
+func TestNothingIsDurableAfterTheCut(t *testing.T) {
+	base := memoryDir(t)
+	f, err := openFiles(filepath.Join(base, "a"))
+	require.NoError(t, err)
+	file, err := os.Create(filepath.Join(f.root, "1.log"))
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, f.SyncFile(file))
+	_, err = f.cut(filepath.Join(base, "b"), audittest.LoseAll, rand.New(rand.NewPCG(1, 1)))
+	require.NoError(t, err)
+	require.Error(t, f.SyncFile(file))
+	require.Error(t, f.SyncFolder(f.root))
+	require.Error(t, f.Rename(file.Name(), file.Name()+".new"))
+	require.Error(t, f.change(func() error { return nil }), "a vote")
 }

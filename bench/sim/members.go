@@ -175,6 +175,7 @@ func (w *World) grow() {
 	})
 	w.pause(500)
 	added.Stop()
+	require.NoError(w.t, os.RemoveAll(added.files.root))
 	w.awaitVotes()
 }
 

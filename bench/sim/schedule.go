@@ -13,13 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// schedule runs one seed.
-func schedule(t testing.TB, seed uint64) (counts map[string]int) {
-	return scheduleTold(t, seed, func(string) {})
-}
-
-// scheduleTold is schedule, and tells what was done and when.
-func scheduleTold(t testing.TB, seed uint64, tell func(what string)) (counts map[string]int) {
+// schedule runs one seed, and tells what was done and when.
+func schedule(t testing.TB, seed uint64, tell func(what string)) (counts map[string]int) {
 	draw := rand.New(rand.NewPCG(seed, 3))
 	nodes := 3
 	if draw.IntN(8) == 0 {
@@ -129,7 +124,7 @@ func Prove(seed uint64, count int) {
 				}
 				fmt.Printf("seed %d: %s\n  %s\n", seed, verdict, strings.Join(told, "\n  "))
 			})
-			synctest.Test(t, func(t *testing.T) { scheduleTold(t, seed, func(what string) { told = append(told, what) }) })
+			synctest.Test(t, func(t *testing.T) { schedule(t, seed, func(what string) { told = append(told, what) }) })
 		}}
 	}
 	os.Args = os.Args[:1] // The flags of testing are not those of the program.

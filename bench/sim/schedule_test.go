@@ -112,15 +112,17 @@ func TestSchedules(t *testing.T) {
 	for _, seed := range seedsToRun(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
+			var told []string
 			t.Cleanup(func() {
 				if t.Failed() {
+					t.Logf("what was done:\n%s", strings.Join(told, "\n"))
 					t.Logf("replay: %s=%d go -C bench test ./sim -run '^TestSchedules$' -count=20", seedEnv, seed)
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
 				// A panic anywhere in the bubble names its seed, with GODEBUG=tracebacklabels=1.
 				pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("seed", strconv.FormatUint(seed, 10))))
-				counts := schedule(t, seed)
+				counts := schedule(t, seed, func(what string) { told = append(told, what) })
 				mu.Lock()
 				defer mu.Unlock()
 				runs++

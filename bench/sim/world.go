@@ -33,6 +33,8 @@ type World struct {
 	Random *rand.Rand // Source of random choices for the goroutine that makes the faults.
 	dir    string
 
+	folders atomic.Int64 // How many folders the hosts have had.
+
 	mu    sync.Mutex
 	hosts []*Host
 	gave  []string // Reasons of nodes that gave up although no fault was made that explains it.
@@ -41,7 +43,8 @@ type World struct {
 	observed observed
 	beside   sync.WaitGroup // Counts the faults that go on while others are made.
 
-	tell func(what string) // Is told what is done; nil: nobody is.
+	tellLock sync.Mutex
+	tell     func(what string) // Is told what is done; nil: nobody is.
 
 	calls          *History // What callers were told; nil: nobody looks at nodes that start.
 	segments       uint     // The height of the history's segments; 0: as servers have them.
@@ -80,7 +83,6 @@ type Host struct {
 	disk    *disk
 	port    *Port // The access of the node's process to the network.
 	files   *files
-	lives   int           // How many folders the host has had.
 	left    []string      // Old folders to which a process without power may still write.
 	doomed  bool          // A fault was made that may make the node give up.
 	gaveUp  bool          // The node gave up for a reason that a restart mends.
@@ -144,8 +146,9 @@ func memoryDir(t testing.TB) string {
 	return t.TempDir()
 }
 
-func (h *Host) folderOf(life int) string {
-	return filepath.Join(h.world.dir, fmt.Sprintf("%s-%d", h.ID, life))
+// newFolder returns the path of a folder that no host has had, not even another machine of this name.
+func (h *Host) newFolder() string {
+	return filepath.Join(h.world.dir, fmt.Sprintf("%s-%d", h.ID, h.world.folders.Add(1)))
 }
 
 func (h *Host) address() string { return "127.0.0.1:" + h.ID[1:] }
@@ -173,6 +176,7 @@ func (h *Host) Start() { require.NoError(h.world.t, h.open(), h.ID) }
 
 // open runs the node, unless it refuses to start.
 func (h *Host) open() error {
+	h.world.trace(h.ID + " starts")
 	var others []string
 	for _, other := range h.world.hosts {
 		others = append(others, other.address())
@@ -218,13 +222,15 @@ func (h *Host) open() error {
 // If the reason was to be expected, or is one that a restart mends, it leaves the node to the
 // supervisor.
 func (h *Host) gave(life *disk, reason string) {
-	if life.over() {
+	h.mu.Lock()
+	if life.over() { // PowerOff may have come first: the next process has not given up.
+		h.mu.Unlock()
 		return
 	}
-	h.mu.Lock()
 	expected := h.doomed || strings.Contains(reason, "restart this node")
 	h.gaveUp = true
 	h.mu.Unlock()
+	h.world.trace(h.ID + " gives up: " + reason)
 	life.fall()
 	h.world.mu.Lock()
 	if expected {
@@ -286,6 +292,7 @@ func (h *Host) Stop() {
 	if dead {
 		h.Crash(audittest.LoseNone)
 	} else if node != nil {
+		h.world.trace(h.ID + " stops")
 		h.close(node, life)
 	}
 }
@@ -316,29 +323,32 @@ func (h *Host) Crash(loss audittest.Loss) {
 	h.reap()
 }
 
-// PowerOff is the moment of the crash. From then on the node can write nothing and send nothing.
+// PowerOff is the moment of the crash. From then on the node can write nothing and send nothing. The
+// order is such that what is kept is of one moment, although the node runs meanwhile: first nobody
+// hears it any more, then nothing becomes durable, and history, which is written from the log, is kept
+// last. So it may be ahead of the log's files by what the log has in any case, and is never behind.
 func (h *Host) PowerOff(loss audittest.Loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.node != nil {
+		h.world.trace(h.ID + [...]string{" loses its power", " is killed", " loses its power and parts of what was not synced"}[loss])
+		h.port.end(loss != audittest.LoseNone)
+		h.dying, h.node = h.node, nil
+	}
 	if h.disk != nil {
 		h.disk.end()
 	}
-	h.history = h.history.CrashClone(loss, h.world.Random)
+	if h.files != nil {
+		kept, err := h.files.cut(h.newFolder(), loss, h.world.Random)
+		require.NoError(h.world.t, err, h.ID)
+		h.left, h.files = append(h.left, h.files.root), kept
+	}
 	cut := map[string]*audittest.MemDir{}
 	for _, name := range indexNames {
 		cut[name] = h.indexes[name].CrashClone(loss, h.world.Random)
 	}
 	h.indexes = cut
-	if h.files != nil {
-		h.lives++
-		kept, err := h.files.cut(h.folderOf(h.lives), loss, h.world.Random)
-		require.NoError(h.world.t, err, h.ID)
-		h.left, h.files = append(h.left, h.files.root), kept
-	}
-	if h.node != nil {
-		h.port.end(loss != audittest.LoseNone)
-		h.dying, h.node = h.node, nil
-	}
+	h.history = h.history.CrashClone(loss, h.world.Random)
 }
 
 // reap ends the goroutines of a node without power.
@@ -391,6 +401,8 @@ func (w *World) StartAll() {
 
 // trace tells what is done to the world, and prints it if the nodes' lines are printed, too.
 func (w *World) trace(what string) {
+	w.tellLock.Lock()
+	defer w.tellLock.Unlock()
 	if w.tell != nil {
 		w.tell(what)
 	}

@@ -41,6 +41,9 @@ func TestPolicyDefaults(t *testing.T) {
 	require.EqualValues(t, 8750, policy.NameReview)
 	require.EqualValues(t, 9300, policy.NameBlock)
 	policy.NameReview, policy.NameBlock = want.NameReview, want.NameBlock // 0 in a policy means the list's own value, which these are.
+	require.Empty(t, engine.Widens(want, policy), "the places of the default")
+	require.Empty(t, engine.Widens(policy, want))
+	policy.Jurisdictions = nil // What is not set is the default, which these are.
 	require.Equal(t, want, policy)
 }
 

@@ -14,7 +14,7 @@ const (
 	subPlaceReviewed   Sub = 7
 	subPlaceDoubtful   Sub = 8
 	subPlaceOfAddress  Sub = 9
-	subPlaceOfText     Sub = 10
+	subPlaceOfText     Sub = 11
 )
 
 // Places is what became of the countries and regions of a payment.

@@ -17,6 +17,7 @@ import (
 //	 "attestation": {"above": 10000, "issuanceCounts": false},
 //	 "names": {"review": 0.85, "block": 0.9, "weakAliases": false},   at most the list's defaults
 //	 "requireCounterparty": "crypto|off|all",
+//	 "payer": {"mustBeOperators": "off|review"},
 //	 "allowedCounterpartyTypes": ["individual", "business", "exchange"],
 //	 "counterpartyCaps": {"exchange": 3000},
 //	 "ofac": {"maxAge": "48h", "reviewAge": "168h", "onStale": "keep|review"},
@@ -103,6 +104,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			r.readNames(path, value, policy)
 		case "requireCounterparty":
 			policy.RequireParty = PartyNeed(r.readChoice(path, value, partyNeeds[:]...))
+		case "payer":
+			r.readPayer(path, value, policy)
 		case "allowedCounterpartyTypes":
 			policy.PartyTypes = r.readPartyTypes(path, value)
 		case "counterpartyCaps":
@@ -149,6 +152,16 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readPayer(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "mustBeOperators" {
+			r.addUnknown(path)
+			return
+		}
+		policy.PayerOwn = r.readChoice(path, value, "off", "review") == 1
+	})
 }
 
 func (r *documentReader) readRetro(param string, value json.RawMessage, policy *Policy) {

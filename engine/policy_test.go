@@ -89,7 +89,7 @@ const fullPolicy = `{"rules":{"R17":"shadow","R10_SINGLE_TX_LIMIT":{"mode":"bloc
 	"operatingHours":{"timezone":"UTC","windows":[{"days":["MON"],"from":"08:00","to":"18:00"}]},
 	"attestation":{"above":5000,"issuanceCounts":true},
 	"names":{"review":0.85,"block":0.9,"weakAliases":true},
-	"requireCounterparty":"all","allowedCounterpartyTypes":["business"],"counterpartyCaps":{"exchange":3000},
+	"requireCounterparty":"all","payer":{"mustBeOperators":"review"},"allowedCounterpartyTypes":["business"],"counterpartyCaps":{"exchange":3000},
 	"ofac":{"maxAge":"24h","reviewAge":"48h","onStale":"review"},
 	"structuring":{"count":3,"low":8000,"high":10000.5,"window":"48h"},
 	"registration":{"onMatch":"refuse"}}`
@@ -106,7 +106,7 @@ func TestParsePolicy(t *testing.T) {
 	want.Velocity = Velocity{MaxPerMinute: 60, MaxPerHour: 600, BurstFactor: 20}
 	want.AttestationAbove, want.IssuanceAttests = 5000*Dollar, true
 	want.NameReview, want.NameBlock, want.WeakAliases = 8500, 9000, true
-	want.RequireParty, want.PartyTypes = PartyOfAll, partyTypesSet|1<<ofac.PartyBusiness
+	want.RequireParty, want.PayerOwn, want.PartyTypes = PartyOfAll, true, partyTypesSet|1<<ofac.PartyBusiness
 	want.TypeCaps[ofac.PartyExchange] = 3000 * Dollar
 	want.ListAgeMax, want.ListReviewAge, want.ListStaleReview = 24*Hour, 2*DayLength, true
 	want.StructuringCount, want.StructuringLow, want.StructuringHigh, want.StructuringWindow = 3, 8000*Dollar, 10_000_500_000, 48*Hour
@@ -172,6 +172,8 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"structuring unknown", `{"structuring":{"n":5}}`, "structuring.n"},
 		{"an unknown profile of two persons", `{"twoPersons":"banks"}`, "twoPersons"},
 		{"an unknown act of two persons", `{"twoPersons":["clear","clearing"]}`, "twoPersons[1]"},
+		{"a payer of another word", `{"payer":{"mustBeOperators":"block"}}`, "payer.mustBeOperators"},
+		{"a payer of another member", `{"payer":{"mustBeOperator":"off"}}`, "payer.mustBeOperator"},
 		{"registration unknown", `{"registration":{"onMatch":"ignore"}}`, "registration.onMatch"},
 		{"registration member unknown", `{"registration":{"match":"refuse"}}`, "registration.match"},
 	}
@@ -220,7 +222,7 @@ func TestWidens(t *testing.T) {
 	tests := []struct{ name, old, new, widened string }{
 		{"nothing", fullPolicy, fullPolicy, ""},
 		{"everything off again", fullPolicy, `{}`, "rules.R10 velocity.maxPerMinute velocity.maxPerHour operatingHours attestation.above " +
-			"names.review names.block names.weakAliases requireCounterparty allowedCounterpartyTypes counterpartyCaps.exchange " +
+			"names.review names.block names.weakAliases requireCounterparty payer.mustBeOperators allowedCounterpartyTypes counterpartyCaps.exchange " +
 			"ofac.maxAge ofac.reviewAge ofac.onStale structuring.count structuring.low structuring.high structuring.window registration.onMatch"},
 		{"two persons of rules alone", `{"review":{"fourEyes":{"minAmount":100}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
 		{"two persons of fewer rules", `{"review":{"fourEyes":{"rules":["R21","R25"]}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
@@ -232,7 +234,7 @@ func TestWidens(t *testing.T) {
 		{"a longer service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"5h"}}`, "review.sla"},
 		{"no service level", `{"review":{"sla":"4h"}}`, `{}`, "review.sla"},
 		{"a shorter service level", `{"review":{"sla":"4h"}}`, `{"review":{"sla":"1m"}}`, ""},
-		{"only tighter", `{}`, `{"rules":{"R9":"block"},"velocity":{"maxPerMinute":10},"attestation":{"above":1},"requireCounterparty":"all","ofac":{"maxAge":"2h"}}`, ""},
+		{"only tighter", `{}`, `{"rules":{"R9":"block"},"velocity":{"maxPerMinute":10},"attestation":{"above":1},"requireCounterparty":"all","payer":{"mustBeOperators":"review"},"ofac":{"maxAge":"2h"}}`, ""},
 		{"a longer time without a list", `{}`, `{"ofac":{"reviewAge":"169h"}}`, "ofac.reviewAge"},
 		{"mode review to off", `{}`, `{"rules":{"R17":"off"}}`, "rules.R17"},
 		{"mode review to shadow", `{}`, `{"rules":{"R17":"shadow"}}`, "rules.R17"},

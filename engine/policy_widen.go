@@ -30,6 +30,7 @@ func Widens(old, new *Policy) []string {
 	note(thresholdOr(new.NameBlock, ofac.BlockDefault) > thresholdOr(old.NameBlock, ofac.BlockDefault), "names.block")
 	note(old.WeakAliases && !new.WeakAliases, "names.weakAliases")
 	note(new.RequireParty.strictness() < old.RequireParty.strictness(), "requireCounterparty")
+	note(old.PayerOwn && !new.PayerOwn, "payer.mustBeOperators")
 	note(old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0), "allowedCounterpartyTypes")
 	for party := ofac.PartyIndividual; party <= ofac.PartyExchange; party++ {
 		before, after := old.TypeCaps[party], new.TypeCaps[party]

@@ -83,8 +83,8 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "Chain and rail contradict each other; or one is outside the published words and no list of allowed ones caught it; or the counterparty wallet has not the shape of an address on ETH, BASE or SOL; or, whatever the chain, it does not name exactly one account of a known chain, or has a word beside it that cannot be read; or another wallet of the payment is like that; or other members name more than four wallets; or an identifier of the counterparty is none of its type.",
 		Default: "on", Params: "mode"},
 	RuleParty: {Static: doubtfulParty, ComparedStatic: compareParty,
-		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place; or a text of the call holds an identifier of such a place.",
-		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions; mode"},
+		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place; or a text of the call holds an identifier of such a place; or a wallet that pays is none of the operator's, where the institution wants that.",
+		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions, payer.mustBeOperators; mode"},
 	RulePossibleName: {Static: possibleName,
 		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier; or another text of the call holds a listed name or identifier that does not belong there. Or the list is too old: nobody fetched, imported or confirmed one for seven days (or what the policy says), or, where the policy says that a late list is reviewed (ofac.onStale), for two days.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs, ofac.reviewAge, ofac.maxAge with ofac.onStale; mode, but not of the list's age"},
@@ -344,7 +344,13 @@ func doubtfulParty(f *Facts) Sub {
 	if sub := partyType(f); sub != 0 {
 		return sub
 	}
-	return f.Places.Review
+	if f.Places.Review != 0 {
+		return f.Places.Review
+	}
+	if f.payerForeign() {
+		return subPayerForeign
+	}
+	return 0
 }
 
 // partyType is the part of R20 about who is paid. It does not fire on a call without a cpType, except where the institution
@@ -381,7 +387,13 @@ func partyType(f *Facts) Sub {
 	return 0
 }
 
-func compareParty(f *Facts) []Compared { return []Compared{{"cpType", f.Request.Type}} }
+func compareParty(f *Facts) []Compared {
+	compared := []Compared{{"cpType", f.Request.Type}}
+	if f.Policy.PayerOwn {
+		compared = append(compared, Compared{"payerWallet", f.Request.Payer})
+	}
+	return compared
+}
 
 func partyTypeAllowed(mask uint8, party PartyType) bool {
 	return mask == 0 || mask&(1<<party) != 0

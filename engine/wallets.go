@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"railguard/ofac"
@@ -38,6 +40,7 @@ const (
 	subWalletListed  Sub = 2  // Of R6.
 	subPayerContract Sub = 5  // Of R14.
 	subOtherContract Sub = 6  // Of R14.
+	subPayerForeign  Sub = 10 // Of R20.
 	subPayerUnread   Sub = 10 // Of R19.
 	subWalletUnread  Sub = 11 // Of R19.
 )
@@ -135,6 +138,39 @@ func (f *Facts) otherListed(pays bool) bool {
 		}
 	}
 	return false
+}
+
+// payerForeign tells whether a wallet that pays is none of the operator's, where the policy asks for
+// it. A call that does not tell who pays is not asked here.
+func (f *Facts) payerForeign() bool {
+	if !f.Policy.PayerOwn {
+		return false
+	}
+	if payer := trimSpace(f.Request.Payer); payer != "" && !f.ownsWallet(payer) {
+		return true
+	}
+	for i := range f.Request.Wallets[:f.Request.WalletCount] {
+		if w := &f.Request.Wallets[i]; w.Role == WalletPayer && !f.ownsWallet(w.Address) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownsWallet tells whether the operator was registered with a wallet: for the agent, for a parent, or
+// for another agent. All of a chain belong to one operator (R23).
+func (f *Facts) ownsWallet(text string) bool {
+	var room, ownRoom [2 * FieldMax]byte
+	wallet := appendWallet(room[:0], text)
+	same := func(own string) bool {
+		return trimSpace(own) != "" && bytes.Equal(appendWallet(ownRoom[:0], own), wallet)
+	}
+	for i := range f.ChainSize {
+		if same(f.Chain[i].OperatorWallet) {
+			return true
+		}
+	}
+	return f.Operator != nil && slices.ContainsFunc(f.Operator.Wallets, func(own OperatorWallet) bool { return same(own.Wallet) })
 }
 
 // operatorWalletListed is R4.

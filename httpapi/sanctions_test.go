@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
 
 	"railguard/engine"
+	"railguard/ofac/sample"
 )
 
 // blocked makes a BLOCK of an agent's payment to a listed party, and returns the case that it
@@ -21,6 +23,32 @@ func (n *testNode) blocked(token, party, more string) (caseID, txn string) {
 	}
 	list := answer(n.t, n.do("reviewer", "GET", "/v1/sanctions/cases?limit=1", ""), 200)
 	return textOf(list, "data", "0", "caseId"), textOf(v, "txnId")
+}
+
+// TestFormNamesTheField: the form sets the identifier that hit beside the listed one, whatever signs
+// stand in it, and says from which member an embargoed place was read.
+func TestFormNamesTheField(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	n.activate(withNumbers(), sample.Meta())
+	form := func(said string) *fastjson.Value {
+		w := n.screen(token, said)
+		require.Equal(t, "BLOCK", member(t, w.Body.Bytes(), "verdict"))
+		list := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases?limit=1", ""), 200)
+		return answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+textOf(list, "data", "0", "caseId"), ""), 200).Get("form")
+	}
+	v := form(`,"cpName":"Corner Bakery","cpIdentifiers":[{"type":"tax_id","value":"12-345-678-90","country":"RU"},{"type":"duns","value":"123456789"}]`)
+	found := map[string]*fastjson.Value{}
+	for _, one := range v.GetArray("comparisons") {
+		found[textOf(one, "what")] = one
+	}
+	require.Equal(t, "true", found["identifier tax_id"].Get("agrees").String(), v.String())
+	require.Equal(t, "Tax ID No. 1234567890", textOf(found["identifier tax_id"], "listed"))
+	require.Equal(t, "false", found["identifier duns"].Get("agrees").String())
+	require.NotContains(t, found, "name of the counterparty", "no name hit")
+	require.Contains(t, textOf(v, "steps", "4", "finding"), "identifier tax_id")
+	v = form(`,"cpIdentifiers":[{"type":"phone","value":"+98 21 1234 5678"}]`)
+	require.Contains(t, textOf(v, "steps", "1", "finding"), "cpIdentifiers[0].value read as IR", v.String())
 }
 
 // TestAnOfficersWalk: from the BLOCK to the report, and to the end of the case.

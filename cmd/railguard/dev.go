@@ -420,14 +420,17 @@ Paste these lines into another terminal (curl and a POSIX shell):
     -d '{"agentName":"demo","agentType":"supervised","operatorLegalName":"Acme Robotics Inc","purpose":"pay invoices","spendPolicy":{"maxSingleTxUSDC":5000}}' \
     | sed 's/.*"token":"\([^"]*\)".*/\1/')
 
-  # 2. A clean payment: PROCEED.
-  curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100}"
+  # 2. A clean payment that says who pays, who is paid, and where: PROCEED.
+  curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100,\"payerWallet\":\"0x1111111111111111111111111111111111111111\",\"cpName\":\"Corner Bakery\",\"cpCountry\":\"FR\"}"
 
   # 3. A payment to a listed wallet: BLOCK R6.
   curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100,\"chain\":\"ETH\",\"cpWallet\":\"%s\"}"
 
   # 4. A payment to a listed name: BLOCK R7.
   curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100,\"cpName\":\"%s\"}"
+
+  # 5. A payment into an embargoed country: BLOCK R24.
+  curl -s $RAILGUARD_URL/v1/screen -H "Authorization: Bearer $RAILGUARD_KEY" -d "{\"token\":\"$TOKEN\",\"amount\":100,\"cpName\":\"Corner Bakery\",\"cpCountry\":\"Iran\"}"
 
 Ctrl-C stops everything.
 `

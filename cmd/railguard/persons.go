@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type shownRecord struct {
 	Payment                                                                                     json.RawMessage
 	Request                                                                                     map[string]json.RawMessage `json:"_request"`
 	Matches                                                                                     []shownMatch
+	Places                                                                                      []struct{ Member, Read, Outcome, Exemption string }
 	Parties                                                                                     []shownParty
 	Comments                                                                                    []struct{ Time, By, Comment string }
 	Triggered                                                                                   []string
@@ -45,7 +47,7 @@ type shownPolicy struct {
 // thresholdOf returns what a match's score was compared with: the review threshold of the
 // policy in force.
 func (r *shownRecord) thresholdOf(m *shownMatch) string {
-	if r.Now == nil || m.Address != "" {
+	if r.Now == nil || m.Wallet != "" || m.Identifier != "" {
 		return "-"
 	}
 	text := r.Now.Policy.Names.Review.String()
@@ -59,9 +61,9 @@ func (r *shownRecord) thresholdOf(m *shownMatch) string {
 }
 
 type shownMatch struct {
-	Party, List, UID, Name, Alias, Type, Outcome, Address string
-	Identifier, IdentifierLabel, ReadAs, Member           string
-	Score                                                 json.Number
+	Party, List, UID, Name, Alias, Type, Outcome, Wallet string
+	Identifier, IdentifierLabel, ReadAs, Member, Why     string
+	Score                                                json.Number
 }
 
 type shownParty struct {
@@ -116,9 +118,13 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("reason", r.Reason)
 	if r.Request != nil {
 		line("amount", plainText(r.Request["amount"])+" USD")
-		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpRegion", "cpDateOfBirth", "cpIdentifiers", "originCountry", "memo", "chain", "rail", "protocol", "paymentRef"} {
+		for _, name := range []string{"cpName", "cpWallet", "payerWallet", "wallets", "cpType", "cpCountry", "cpRegion", "cpAddress", "cpDateOfBirth", "cpIdentifiers", "originCountry", "memo", "chain", "rail", "protocol", "paymentRef"} {
 			line(map[string]string{"cpName": "to", "cpWallet": "to wallet"}[name]+map[bool]string{true: name}[name != "cpName" && name != "cpWallet"], plainText(r.Request[name]))
 		}
+	}
+	for _, p := range r.Places {
+		read := cmp.Or(p.Read, "cannot be read")
+		line("place", p.Member+": "+read+", "+strings.TrimSpace(p.Outcome+" "+p.Exemption))
 	}
 	line("agent", r.AgentName+" "+r.AgentID)
 	line("operator", r.OperatorLegalName)
@@ -134,15 +140,23 @@ func (r *shownRecord) printHead(table io.Writer) {
 	line("payment", plainText(r.Payment))
 }
 
-// askedWallet returns the wallet of the call that a match is about.
-func (r *shownRecord) askedWallet(m *shownMatch) string {
-	switch m.Party {
-	case "counterparty":
-		return plainText(r.Request["cpWallet"])
-	case "payer":
-		return plainText(r.Request["payerWallet"])
+// asked returns what the call, or the registry, says of whom a match is about.
+func (r *shownRecord) asked(m *shownMatch) string {
+	switch {
+	case m.Member != "":
+		return m.Member + " as " + m.ReadAs
+	case m.Party == "memo":
+		return plainText(r.Request["memo"])
+	case m.Wallet != "" && m.Party == "counterparty":
+		return cmp.Or(plainText(r.Request["cpWallet"]), m.Wallet)
+	case m.Wallet != "" && m.Party == "payer":
+		return cmp.Or(plainText(r.Request["payerWallet"]), m.Wallet)
+	case m.Wallet != "":
+		return m.Wallet
+	case m.Party == "counterparty":
+		return plainText(r.Request["cpName"])
 	}
-	return ""
+	return r.OperatorLegalName
 }
 
 // printMatches prints the asked and the listed name side by side, with the score.
@@ -154,27 +168,11 @@ func (r *shownRecord) printMatches(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "PARTY\tASKED\tLISTED\tENTRY\tLIST\tSCORE\tTHRESHOLD\tOUTCOME")
 	for _, m := range r.Matches {
-		asked := plainText(r.Request["cpName"])
-		if m.Party != "counterparty" {
-			asked = r.OperatorLegalName
-		}
-		listed := m.Alias
-		if listed == "" {
-			listed = m.Name
-		}
-		if m.Address != "" {
-			asked, listed = r.askedWallet(&m), m.Address
-		}
-		if m.Party == "memo" {
-			asked = plainText(r.Request["memo"])
-		}
+		asked, listed := r.asked(&m), cmp.Or(m.Wallet, m.Alias, m.Name)
 		if m.Identifier != "" {
 			listed = m.IdentifierLabel + " " + m.Identifier
-			if m.Member != "" {
-				asked = m.Member + " as " + m.ReadAs
-			}
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", printableText(m.Party), printableText(asked), printableText(listed), printableText(m.UID), printableText(m.Name), printableText(m.List), printableText(m.Score.String()), printableText(r.thresholdOf(&m)), printableText(m.Outcome))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", printableText(m.Party), printableText(asked), printableText(listed), printableText(m.UID), printableText(m.Name), printableText(m.List), printableText(m.Score.String()), printableText(r.thresholdOf(&m)), printableText(outcomeOf(&m)))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -185,6 +183,14 @@ func (r *shownRecord) printMatches(out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// outcomeOf adds to a match's outcome why it is not sure.
+func outcomeOf(m *shownMatch) string {
+	if m.Why == "" || m.Identifier == "" && m.Party != "memo" {
+		return m.Outcome
+	}
+	return m.Outcome + ": " + m.Why
 }
 
 // printRungs prints each rule's outcome and what it compared.

@@ -54,6 +54,20 @@ func TestRecordsForPersons(t *testing.T) {
 	require.NotContains(t, out.String(), "\nby ", "nobody decided")
 }
 
+// A person sees which member hit, by what, and from which member a place was read.
+func TestWhatACallTellsForPersons(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, showRecord(&out, []byte(`{"verdict":"BLOCK","txnId":"txn_1","_request":{"amount":1,"cpName":"Shop","payerWallet":"0xAB","cpCountry":"Iran","cpAddress":"Tehran 5","originCountry":"FR","memo":"rent",`+
+		`"cpIdentifiers":[{"type":"bic","value":"QUUXIRTH"}],"wallets":[{"role":"fee","address":"0xCD"}]},`+
+		`"matches":[{"party":"payer","list":"SDN","uid":"1","name":"LAZARUS","wallet":"0xab","outcome":"listed"},{"party":"fee","list":"SDN","uid":"1","name":"LAZARUS","wallet":"0xcd","outcome":"listed"},`+
+		`{"party":"counterparty","list":"SDN","uid":"2","name":"BANK","identifier":"QUUXIRTHXXX","identifierLabel":"SWIFT/BIC","readAs":"bic","member":"cpIdentifiers[0]","outcome":"possible","why":"the countries differ"}],`+
+		`"places":[{"member":"cpCountry","read":"IR","outcome":"exempt","exemption":"gl-8"},{"member":"cpIdentifiers[0].country","outcome":"unread"}]}`)))
+	for _, row := range []string{"payerWallet 0xAB", "cpCountry Iran", "cpAddress Tehran 5", "originCountry FR", "memo rent", "place cpCountry: IR, exempt gl-8", "place cpIdentifiers[0].country: cannot be read, unread",
+		"payer 0xAB 0xab 1 LAZARUS SDN", "fee 0xcd 0xcd 1 LAZARUS", "counterparty cpIdentifiers[0] as bic SWIFT/BIC QUUXIRTHXXX 2 BANK SDN", "possible: the countries differ"} {
+		require.Contains(t, strings.Join(strings.Fields(out.String()), " "), row)
+	}
+}
+
 // An explanation is shown with its payment and with the threshold of a score. A key that may
 // not read one of them gets the rest.
 func TestExplanationsForPersons(t *testing.T) {

@@ -9,6 +9,7 @@ import {verify} from './proof.js';
 import {keys} from './keys.js';
 import {clearPair, pairCleared} from './cleared.js';
 import {next, pass} from './next.js';
+import {fieldOf, fieldWords, outcomeWords, said} from './fields.js';
 
 const every = 5000;
 
@@ -38,19 +39,25 @@ export async function hits(record, marks) {
     found.map((match) => {
       const box = h('input', {type: 'checkbox'});
       marks?.push(box);
-      const asked = match.party === 'operator' ? record.operatorLegalName : match.party === 'user' ? record.userName : match.party === 'payer' ? q.payerWallet ?? match.wallet : match.identifier ? askedIdentifier(q, match) : match.party === 'memo' ? q.memo : match.party === 'counterparty' ? q.cpName ?? q.cpWallet : match.wallet;
+      const field = fieldOf(match, record);
+      const asked = field === 'operator' ? record.operatorLegalName : field === 'user' ? record.userName : said(field, q) ?? match.wallet;
       const today = now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name));
-      const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && asked !== q.cpWallet && !match.identifier && match.party !== 'memo' && !today?.cleared &&
+      const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && !match.wallet && !match.identifier && match.party !== 'memo' && !today?.cleared &&
         h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
       return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), today,
-        [today?.cleared && pairCleared(), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)]);
+        [today?.cleared && pairCleared(), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)], `In this payment: ${fieldWords(field, q)}`);
     }));
 }
 
-// askedIdentifier returns what the call said in the member that hit.
-function askedIdentifier(q, match) {
-  const at = /^cpIdentifiers\[(\d)\]$/.exec(match.member ?? '');
-  return at ? q.cpIdentifiers?.[Number(at[1])]?.value : q.memo;
+/** places shows what was read of the call's countries and regions, and from which member. */
+export function places(record) {
+  const read = record.places ?? [];
+  if (read.length === 0) return null;
+  const q = record._request ?? {};
+  return h('section', {class: 'card', id: 'places'}, h('h2', null, read.length === 1 ? 'The place' : `${read.length} places`),
+    table('Places of the payment', ['Read from', 'It says', 'Read as', 'What that is'], read.map((p) => [h('span', null, fieldWords(p.member, q), h('br'), h('span', {class: 'mono quiet path'}, p.member)), said(p.member, q) ?? '–', p.read ?? '–',
+      p.outcome === 'exempt' ? `${outcomeWords(p.outcome)}: ${p.exemption}, ${p.licence}` : outcomeWords(p.outcome)])),
+    h('p', {class: 'quiet'}, `Tables of places ${record.placesVersion ?? '–'}.`));
 }
 
 async function history(record) {
@@ -177,7 +184,7 @@ export async function showCase(place, {id}, go) {
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),
       h('div', {class: 'columns'},
-        h('div', null, deciding(record, ladder, names), await hits(record, marks), await history(record)),
+        h('div', null, deciding(record, ladder, names), await hits(record, marks), places(record), await history(record)),
         h('div', null, parties(record), await spend(record), comments(record, reload))),
       ladder && h('details', {class: 'card'}, h('summary', null, 'All rules, in order'), ladderView(ladder)),
       h('details', {class: 'card'}, h('summary', null, 'In force at the time, and digests'), facts([['Policy version', record.policyVersion], ['Rule set', record.ruleSet], ['List version', record.listVersion], ['List digest', h('span', {class: 'mono'}, record.listDigest ?? '–')],

@@ -5,7 +5,7 @@ import {money, ruleShort, ruleWords} from './dom.js';
 
 // The defaults of settings that the document leaves out. They are JSON, so that a test can
 // compare them with those of the engine.
-const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "ofac.maxAge": "48h", "ofac.reviewAge": "168h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
+const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "payer.mustBeOperators": "off", "jurisdictions.block": ["CU", "IR", "KP", "UA-43", "UA-40"], "jurisdictions.review": ["UA-14", "UA-09"], "jurisdictions.exemptions": [], "ofac.maxAge": "48h", "ofac.reviewAge": "168h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
 
 const yes = (v) => (v ? 'yes' : 'no');
 const plain = (v) => String(v);
@@ -24,6 +24,10 @@ export const settings = [
   ['names.block', 'Name score blocked', 'From which likeness on a listed name is blocked (R7).', plain],
   ['names.weakAliases', 'Weak aliases', 'Whether aliases that the list calls weak count (R21).', yes],
   ['requireCounterparty', 'Counterparty must be named', 'Of which payments it must be said to whom they go (R20): crypto, all, or off.', plain],
+  ['payer.mustBeOperators', 'Wallets that pay', 'review: a wallet that pays, and is none of the operator’s, is asked about (R20). off: any wallet may pay.', plain],
+  ['jurisdictions.block', 'Embargoed places', 'Countries and regions that no payment may touch (R24). More can be added; the default cannot be taken out.', list],
+  ['jurisdictions.review', 'Places asked about', 'Countries and regions at which a person looks (R20).', (v) => list(v) || 'none'],
+  ['jurisdictions.exemptions', 'Licences', 'Which payments a licence lets pass although they touch an embargoed place, and until when. Two persons put one in force.', licences],
   ['allowedCounterpartyTypes', 'Types that may be paid', 'Which types of counterparty may be paid (R20).', list, 'any'],
   ['counterpartyCaps.individual', 'Cap to an individual', 'From which amount on a payment to an individual needs a travel rule reference (R20).', usd, 'no cap'],
   ['counterpartyCaps.business', 'Cap to a business', 'From which amount on a payment to a business needs a travel rule reference (R20).', usd, 'no cap'],
@@ -54,6 +58,11 @@ const modes = {review: 'stops the payment for a person', shadow: 'only notes', o
 function eyes(v) {
   const parts = [v.minAmount !== undefined && `from ${money(v.minAmount)} on`, (v.rules ?? []).length > 0 && `of ${v.rules.map(ruleShort).join(', ')}`].filter(Boolean);
   return parts.length ? parts.join(', and ') : 'every review';
+}
+
+function licences(v) {
+  if (!Array.isArray(v) || v.length === 0) return 'none';
+  return v.map((e) => `${e.id} (${e.licence}): ${list(e.countries ?? [])}${e.maxAmount === undefined ? '' : ` up to ${money(e.maxAmount)}`}${e.cpTypes ? ` to ${list(e.cpTypes)}` : ''}${e.operators ? ` for ${list(e.operators)}` : ''}, ${e.from} to ${e.until}`).join('; ');
 }
 
 function hours(v) {

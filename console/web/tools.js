@@ -63,7 +63,8 @@ export async function showPlayground(place) {
   field('Credential', token), h('div', {class: 'grid'}, field('Amount in dollars', amount), h('div', {class: 'field'}, h('span', {class: 'quiet'}, 'From 1 to 100,000'), slide),
     field('Chain', select('chain', [['', 'none'], 'ETH', 'BASE', 'SOL', 'ACH', 'WIRE', 'SWIFT'], '')), field('Rail', select('rail', [['', 'none'], 'USDC', 'ACH', 'WIRE', 'SWIFT', 'IBAN'], '')),
     field('Counterparty', h('input', {name: 'cpName', maxlength: 512})), field('Wallet', h('input', {name: 'cpWallet', maxlength: 256})), field('Type', select('cpType', types, '')),
-    field('Protocol', h('input', {name: 'protocol', maxlength: 256})), field('Model', h('input', {name: 'underlyingModel', maxlength: 256}))), h('button', {type: 'submit', class: 'primary'}, 'Try'));
+    field('Wallet that pays', h('input', {name: 'payerWallet', maxlength: 256})), field('Country', h('input', {name: 'cpCountry', maxlength: 256})), field('Region', h('input', {name: 'cpRegion', maxlength: 256})), field('Address', h('input', {name: 'cpAddress', maxlength: 512})),
+    field('Asked from', h('input', {name: 'originCountry', maxlength: 256})), field('Memo', h('input', {name: 'memo', maxlength: 512})), field('Protocol', h('input', {name: 'protocol', maxlength: 256})), field('Model', h('input', {name: 'underlyingModel', maxlength: 256}))), h('button', {type: 'submit', class: 'primary'}, 'Try'));
   slide.addEventListener('input', () => { amount.value = Math.round(10 ** Number(slide.value)); });
 
   async function run() {

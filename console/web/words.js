@@ -1,6 +1,7 @@
 // This module writes a verdict in plain words, with the numbers from which it follows.
 
 import {h, money, table, facts, ruleShort, ruleWords, whenText} from './dom.js';
+import {fieldOf, fieldWords, placeSentence} from './fields.js';
 
 const to = (r) => {
   const q = r._request ?? r;
@@ -21,7 +22,11 @@ export function sentence(r, ladder) {
   const v = ladder?.find((x) => x.rule === r.rule)?.values ?? {};
   const hit = (r.matches ?? [])[0];
   switch (ruleShort(r.rule)) {
-    case 'R6': return `The wallet ${hit?.wallet ?? q.cpWallet} is on the sanctions list.`;
+    case 'R4': case 'R6': {
+      const wallet = (r.matches ?? []).find((m) => m.wallet && (ruleShort(r.rule) === 'R6' ? !['operator', 'payer'].includes(m.party) : ['operator', 'payer'].includes(m.party)));
+      if (!wallet) return r.reason ?? `The wallet ${q.cpWallet} is on the sanctions list.`;
+      return `The wallet ${wallet.wallet} is on the sanctions list, as that of “${wallet.name}”. It is ${wallet.party === 'operator' ? 'a wallet of the operator' : fieldWords(fieldOf(wallet, r), q)}.`;
+    }
     case 'R7': {
       const number = (r.matches ?? []).find((m) => m.party === 'counterparty' && m.identifier && m.outcome === 'listed');
       if (number && !(r.matches ?? []).some((m) => m.party === 'counterparty' && !m.identifier && m.outcome === 'listed')) return `The ${number.readAs} of the counterparty (${number.member}) is on the sanctions list, as that of “${number.name}”.`;
@@ -44,11 +49,15 @@ export function sentence(r, ladder) {
     case 'R16': return `The agent made ${v.lastMinute ?? 'too many'} payments in the last minute and ${v.lastHour ?? 'many'} in the last hour: faster than it may.`;
     case 'R17': return `The payment came outside of the agent's operating hours.`;
     case 'R18': return `The payment uses the rail ${q.rail}, which this agent is not allowed.`;
-    case 'R20': return `The counterparty is ${q.cpType ? `of the type ${q.cpType}` : 'of no stated type'}, which this agent may not pay.`;
+    case 'R20':
+      if (/^The counterparty type/.test(r.reason ?? 'The counterparty type')) return `The counterparty is ${q.cpType ? `of the type ${q.cpType}` : 'of no stated type'}, which this agent may not pay.`;
+      return `${r.reason} ${/country|region|address/.test(r.reason) ? placeSentence(r) : ''}`.trim();
+    case 'R24': return `${r.reason ?? ''} ${placeSentence(r)}`.trim();
     case 'R21':
-      if (hit?.party === 'memo') return `The memo names “${hit.name}” of the ${hit.list} list.`;
-      if (hit?.identifier) return `The ${hit.readAs} of the counterparty (${hit.member}) could be that of “${hit.name}” on the ${hit.list} list: ${hit.why}.`;
-      return hit ? `“${q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}, score ${hit.score.toFixed(2)}.` : 'The counterparty could be a listed party.';
+      if (!hit || /list is (older|too old)/.test(r.reason ?? '')) return r.reason ?? 'The counterparty could be a listed party.';
+      if (hit.party === 'memo') return hit.wallet ? `The memo holds the wallet ${hit.wallet} of “${hit.name}” on the ${hit.list} list.` : hit.identifier ? `The memo holds the ${hit.readAs} ${hit.identifier} of “${hit.name}” on the ${hit.list} list.` : `The memo names “${hit.name}” of the ${hit.list} list.`;
+      if (hit.identifier) return `The ${hit.readAs} of the counterparty (${hit.member}) could be that of “${hit.name}” on the ${hit.list} list: ${hit.why}.`;
+      return `“${hit.party === 'operator' ? r.operatorLegalName : q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}${hit.score === undefined ? '' : `, score ${hit.score.toFixed(2)}`}.`;
     case 'R22': return `${money(q.amount)} is above ${v.above === undefined ? 'the attestation threshold' : money(v.above)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
     case 'R25': return v.duplicateReference ? 'Another payment with the same reference was recorded before.' : `${v.count ?? 'Several'} payments just below the limit to the same counterparty look like one payment cut in pieces.`;
     default: return r.reason ?? '';
@@ -75,7 +84,7 @@ export function deciding(r, ladder, names) {
     case 16: rows = [['Payments in the last minute', v.lastMinute, v.maxPerMinute, v.lastMinute > v.maxPerMinute], ['Payments in the last hour', v.lastHour, '–', false]]; break;
     case 22: rows = [['Amount', money(r._request?.amount), `attested, above ${money(v.above)}`, true], ['Last attestation', v.attestedAt ? whenText(v.attestedAt) : 'never', 'within 24 hours', true]]; break;
     case 25: rows = [['Payments of this pattern', v.count, v.threshold, v.count >= v.threshold], ['Reference used before', v.duplicateReference ? 'yes' : 'no', 'no', v.duplicateReference]]; break;
-    case 21: rows = (r.matches ?? []).map((m) => [`Score against ${m.name}`, m.score.toFixed(4), names ? `${names.review ?? reviewDefault}${names.version === r.policyVersion ? '' : ' by today’s policy'}` : 'the review threshold', true]); break;
+    case 21: rows = (r.matches ?? []).map((m) => m.score === undefined ? [`${fieldWords(fieldOf(m, r), r._request)} against ${m.name}`, m.identifier ?? m.wallet, m.why ?? 'listed', true] : [`Score against ${m.name}`, m.score.toFixed(4), names ? `${names.review ?? reviewDefault}${names.version === r.policyVersion ? '' : ' by today’s policy'}` : 'the review threshold', true]); break;
     default: rows = Object.entries(v).filter(([, x]) => typeof x !== 'object').map(([k, x]) => [memberWords(k), x === null ? 'not given' : x === true ? 'yes' : x === false ? 'no' : String(x), '–', null]); // What of them decided is in the sentence.
   }
   return h('section', {class: 'card'}, h('h2', null, `Rule ${ruleShort(rung.rule)}: ${ruleWords(rung.rule)}`), h('p', {class: 'quiet'}, rung.trigger),
@@ -183,14 +192,15 @@ export function hitView(match, asked, party, explained, extra, where = 'In this 
   const full = explained ?? match;
   const list = (party?.facts ?? full.facts ?? []);
   const context = party?.context ?? full.context ?? [];
-  const listed = match.identifier ?? match.alias ?? match.name;
+  const listed = match.identifier ?? match.wallet ?? match.alias ?? match.name;
   return h('section', {class: 'hit'},
     h('div', {class: 'sides'},
       h('div', null, h('h3', null, where), h('p', {class: 'name letters'}, asked ? markedName(asked, listed) : '–')),
       h('div', null, h('h3', null, `On the ${match.list} list`), h('p', {class: 'name letters'}, asked ? markedName(listed, asked) : listed),
+        match.wallet && h('p', {class: 'quiet'}, `a wallet of ${match.name}`),
         match.identifier && h('p', {class: 'quiet'}, `the ${match.identifierLabel || match.identifierType} of ${match.name}`),
         match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
-        facts([['Field', match.member ?? (match.party === 'memo' ? 'memo' : undefined)], ['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
+        facts([['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
           ...list.map((f) => [labelOf(f.label ?? f.kind), f.value])]))),
     context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', {class: /differ/.test(c) ? 'differs' : 'agrees'}, c))),
     full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full), extra);

@@ -2,8 +2,10 @@ package casework
 
 import (
 	"slices"
+	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/valyala/fastjson"
 
 	"railguard/edge"
 	"railguard/fsm"
@@ -97,6 +99,9 @@ func comparePartyWith(l *edge.Leaf, entry *ofac.Entry, list *ofac.Index) (all []
 			continue
 		}
 		about = string(match.GetStringBytes("party"))
+		if match.Exists("identifier") {
+			continue // It is compared below, with the other identifiers.
+		}
 		if wallet := string(match.GetStringBytes("wallet")); wallet != "" {
 			all = append(all, comparison{"wallet of the " + about, wallet, wallet, &yes})
 			continue
@@ -152,16 +157,19 @@ func askedName(l *edge.Leaf, about string) string {
 	return l.Text("_request", "cpName")
 }
 
-// compareIdentifiers holds the identifiers of the call against the listed documents.
+// compareIdentifiers holds the identifiers of the call against the listed party's. One that hit stands
+// beside the listed one; what did not hit differs from every number that the list has.
 func compareIdentifiers(l *edge.Leaf, entry *ofac.Entry) (all []comparison) {
 	listed := factsOf(entry, []ofac.FactKind{ofac.FactDocument, ofac.FactVessel})
-	for _, asked := range l.Value.GetArray("_request", "cpIdentifiers") {
+	for i, asked := range l.Value.GetArray("_request", "cpIdentifiers") {
 		one := comparison{what: "identifier " + string(asked.GetStringBytes("type")), asked: string(asked.GetStringBytes("value")), listed: listed}
-		if listed != "" && lettersAndDigits(one.asked) != "" {
-			agrees := slices.ContainsFunc(entry.Facts, func(fact ofac.Fact) bool {
-				return strings.Contains(lettersAndDigits(fact.Value), lettersAndDigits(one.asked))
-			})
-			one.agrees = &agrees
+		if hit := identifierHit(l, entry.UID, i); hit != nil {
+			one.listed = strings.TrimSpace(string(hit.GetStringBytes("identifierLabel")) + " " + string(hit.GetStringBytes("identifier")))
+			if sure := string(hit.GetStringBytes("why")) == ""; sure {
+				one.agrees = &sure
+			}
+		} else if listed != "" {
+			one.agrees = new(bool)
 		}
 		all = append(all, one)
 	}
@@ -171,13 +179,15 @@ func compareIdentifiers(l *edge.Leaf, entry *ofac.Entry) (all []comparison) {
 	return all
 }
 
-func lettersAndDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToUpper(r)
+// identifierHit returns the match of an identifier of the call with a party; nil if there is none.
+func identifierHit(l *edge.Leaf, uid uint32, number int) *fastjson.Value {
+	member := "cpIdentifiers[" + strconv.Itoa(number) + "]"
+	for _, match := range l.Value.GetArray("matches") {
+		if string(match.GetStringBytes("uid")) == border.UintText(uint64(uid)) && string(match.GetStringBytes("member")) == member {
+			return match
 		}
-		return -1
-	}, text)
+	}
+	return nil
 }
 
 // factsOf returns the first listed values of some kinds.
@@ -232,6 +242,11 @@ func partySteps(entry *ofac.Entry, compared []comparison) []step {
 // placeSteps answers the questions of a hit against a place.
 func placeSteps(l *edge.Leaf, code string) []step {
 	var says []string
+	for _, read := range l.Value.GetArray("places") {
+		if string(read.GetStringBytes("read")) == code {
+			says = append(says, string(read.GetStringBytes("member"))+" read as "+code)
+		}
+	}
 	for _, name := range []string{"cpCountry", "cpRegion", "originCountry", "cpAddress"} {
 		if text := l.Text("_request", name); text != "" {
 			says = append(says, name+" "+text)

@@ -89,24 +89,24 @@ type ScreeningCall struct {
 	Chain       *string  `json:"chain,omitempty" length:"-FieldMax" doc:"ETH, BASE, SOL, ACH, WIRE, SWIFT in any letter case. Any other word is judged, not refused."`
 	Rail        *string  `json:"rail,omitempty" length:"-FieldMax" doc:"USDC, ACH, WIRE, SWIFT, IBAN in any letter case. Any other word is judged, not refused."`
 	CpWallet    *string  `json:"cpWallet,omitempty" length:"-FieldMax" doc:"The counterparty's wallet."`
-	PayerWallet *string  `json:"payerWallet,omitempty" length:"-FieldMax" doc:"The wallet that pays."`
+	PayerWallet *string  `json:"payerWallet,omitempty" length:"-FieldMax" doc:"The wallet that pays. A listed one blocks; where the policy says so, one that is none of the operator's is reviewed."`
 	Wallets     []struct {
 		Role    string `json:"role" enum:"payer payee intermediary fee"`
 		Address string `json:"address" length:"-FieldMax"`
 	} `json:"wallets,omitempty" doc:"Further wallets of the payment, at most eight. What is listed blocks, whoever's it is."`
 	CpName        *string `json:"cpName,omitempty" length:"-NameRunesMax" doc:"The counterparty's name."`
 	CpType        *string `json:"cpType,omitempty" length:"-FieldMax" doc:"individual, business or exchange."`
-	CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax" doc:"A country's name or code."`
-	CpRegion      *string `json:"cpRegion,omitempty" length:"-FieldMax" doc:"A region's name, or its code (ISO 3166-2)."`
-	OriginCountry *string `json:"originCountry,omitempty" length:"-FieldMax" doc:"From which country the payment was asked for, by name or code."`
+	CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax" doc:"The counterparty's country, by name or code (ISO 3166-1). An embargoed one blocks; a text that cannot be read is reviewed."`
+	CpRegion      *string `json:"cpRegion,omitempty" length:"-FieldMax" doc:"The counterparty's region, by name or code (ISO 3166-2). An embargoed one blocks."`
+	OriginCountry *string `json:"originCountry,omitempty" length:"-FieldMax" doc:"From which country the payment was asked for, by name or code. An embargoed one blocks."`
 	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax" doc:"1962-11-23, 1962-11 or 1962. Kept; changes no verdict."`
-	CpAddress     *string `json:"cpAddress,omitempty" length:"-NameRunesMax" doc:"A postal address."`
+	CpAddress     *string `json:"cpAddress,omitempty" length:"-NameRunesMax" doc:"The counterparty's postal address. One that names an embargoed place is reviewed."`
 	CpIdentifiers []struct {
 		Type    string  `json:"type" enum:"bic iban lei tax_id registration national_id passport imo mmsi aircraft_tail email website phone duns account"`
 		Value   string  `json:"value" length:"-FieldMax"`
 		Country *string `json:"country,omitempty" length:"-FieldMax" doc:"Of whoever gave it."`
-	} `json:"cpIdentifiers,omitempty" doc:"Numbers and addresses by which the counterparty is known, at most eight."`
-	Memo            *string `json:"memo,omitempty" length:"-NameRunesMax" doc:"A text that travels with the payment."`
+	} `json:"cpIdentifiers,omitempty" doc:"Numbers and addresses by which the counterparty is known, at most eight. A listed one blocks; a doubtful one, and one that is none of its type, is reviewed."`
+	Memo            *string `json:"memo,omitempty" length:"-NameRunesMax" doc:"A text that travels with the payment. One that names somebody listed is reviewed, and never blocks."`
 	Protocol        *string `json:"protocol,omitempty" length:"-FieldMax" doc:"Protocol or platform."`
 	UnderlyingModel *string `json:"underlyingModel,omitempty" length:"-FieldMax" doc:"The agent's language model now."`
 	Model           *string `json:"model,omitempty" length:"-FieldMax" doc:"Another word for underlyingModel."`

@@ -157,17 +157,17 @@ type RecordedRequest struct {
 	UnderlyingModel *string `json:"underlyingModel,omitempty"`
 	Model           *string `json:"model,omitempty"`
 	TravelRuleRef   *string `json:"travelRuleRef,omitempty"`
-	PayerWallet     *string `json:"payerWallet,omitempty"`
+	PayerWallet     *string `json:"payerWallet,omitempty" doc:"The wallet that pays."`
 	Wallets         []struct {
 		Role    string `json:"role"`
 		Address string `json:"address"`
 	} `json:"wallets,omitempty"`
-	CpCountry     *string `json:"cpCountry,omitempty"`
-	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty"`
-	CpAddress     *string `json:"cpAddress,omitempty"`
-	CpRegion      *string `json:"cpRegion,omitempty"`
-	OriginCountry *string `json:"originCountry,omitempty"`
-	Memo          *string `json:"memo,omitempty"`
+	CpCountry     *string `json:"cpCountry,omitempty" doc:"As sent; what it was read as is in places."`
+	CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" doc:"*** where personal data is hidden."`
+	CpAddress     *string `json:"cpAddress,omitempty" doc:"*** where personal data is hidden."`
+	CpRegion      *string `json:"cpRegion,omitempty" doc:"As sent; what it was read as is in places."`
+	OriginCountry *string `json:"originCountry,omitempty" doc:"As sent; what it was read as is in places."`
+	Memo          *string `json:"memo,omitempty" doc:"*** where personal data is hidden."`
 	CpIdentifiers any     `json:"cpIdentifiers,omitempty" doc:"A list of type, value and country; *** where personal data is hidden."`
 	PaymentRef    *string `json:"paymentRef,omitempty"`
 	Hold          *struct {

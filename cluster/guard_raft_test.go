@@ -57,6 +57,7 @@ type rawNode struct {
 	inFlight  int
 	log       raft.LogStore // Wraps stable, or is what the test puts in front of it.
 	behind    port.Behind   // nil: guard G6 is off.
+	terms     bool          // Guard G7 is on.
 	stable    *raft.InmemStore
 	snapshots raft.SnapshotStore
 	machine   *rawMachine
@@ -103,7 +104,7 @@ func (g *rawGroup) start(id string, first raft.Configuration) {
 	}
 	n.machine = &rawMachine{}
 	stream := &rawStream{group: g, id: id, closed: make(chan struct{})}
-	n.transport = &rawTransport{group: g, id: id, behind: n.behind, closed: stream.closed, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	n.transport = &rawTransport{group: g, id: id, behind: n.behind, terms: n.terms, closed: stream.closed, NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: stream, MaxPool: 3, MaxRPCsInFlight: n.inFlight, Timeout: rawTimeout, Logger: n.config.Logger,
 	})}
 	trans := n.wrap(n.transport)
@@ -347,6 +348,7 @@ type rawTransport struct {
 	group  *rawGroup
 	id     string
 	behind port.Behind
+	terms  bool
 	closed chan struct{}
 }
 
@@ -401,7 +403,12 @@ func (t *rawTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q 
 	if q.PrevLogEntry == 0 && q.PrevLogTerm == 0 && len(q.Entries) == 0 && q.LeaderCommitIndex == 0 {
 		kind = "heartbeat" // raft's fast path takes such an append for a heartbeat.
 	}
-	return t.carry(id, kind, func() error { return t.NetworkTransport.AppendEntries(id, to, q, a) })
+	return t.carry(id, kind, func() error {
+		if err := port.CheckTerms(q); t.terms && err != nil {
+			return err
+		}
+		return t.NetworkTransport.AppendEntries(id, to, q, a)
+	})
 }
 
 func (t *rawTransport) RequestVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, a *raft.RequestVoteResponse) error {

@@ -11,9 +11,10 @@
 // May import: bench/spec, cluster, backup, datadir, recovery, audit, audit/audittest, engine, fsm,
 // fsm/wire, ofac, raft's types, age, testify. Never: production code imports it.
 //
-// Faults are chosen by a seed. Raft's timers and random numbers, and the order in which
-// goroutines run, do not depend on the seed. So a seed that failed will probably fail again, but
-// not certainly; run it several times.
+// Faults are chosen by a seed: which come, to whom, when, and how much of the time between them passes.
+// Raft's timers and random numbers, and the order in which goroutines run, do not depend on the seed. So
+// the same seed makes the same faults, to hosts that may have other roles and bytes on their way. A seed
+// that failed will probably fail again, but not certainly; run it several times.
 //
 // Map
 //

@@ -120,14 +120,17 @@ func (w *World) pause(millisMax int) {
 	time.Sleep(time.Duration(50+w.Random.IntN(millisMax)) * time.Millisecond)
 }
 
-// leading returns a host that believes that it leads, or else any host.
-func (w *World) leading() *Host {
+// leading returns a host that believes that it leads, or else any host, which it draws in any case: what
+// a schedule draws must not depend on what the nodes have come to.
+func (w *World) leading() *Host { return w.leadingOr(w.one()) }
+
+func (w *World) leadingOr(other *Host) *Host {
 	for _, host := range w.hosts {
 		if node := host.Node(); node != nil && node.Role() == "leader" {
 			return host
 		}
 	}
-	return w.one()
+	return other
 }
 
 // deafen cuts the links to a host, which can still send.
@@ -159,7 +162,7 @@ func (w *World) loss() audittest.Loss {
 // transfer hands over the leadership. After a transfer that failed it makes no other in the same
 // term, because raft can then hang for ever (guard G5, which has tests of its own).
 func (w *World) transfer() {
-	from := w.leading()
+	from, to := w.leading(), w.one()
 	node := from.Node()
 	from.mu.Lock()
 	doomed := from.doomed // If raft shuts down while a transfer is queued, it never answers the transfer.
@@ -174,7 +177,7 @@ func (w *World) transfer() {
 		return
 	}
 	w.noTransferUpTo = term
-	_ = node.TransferLeader(ctx, w.one().ID)
+	_ = node.TransferLeader(ctx, to.ID)
 }
 
 // wipe gives a host a new disk and waits until the host has its vote again. It does so only while
@@ -225,11 +228,10 @@ var lists = sync.OnceValue(func() (encoded [2][]byte) {
 
 // list activates another list while other things go on.
 func (w *World) list() {
-	node := w.one().Node()
+	node, data := w.one().Node(), lists()[w.Random.IntN(2)]
 	if node == nil {
 		return
 	}
-	data := lists()[w.Random.IntN(2)]
 	w.beside.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()

@@ -30,7 +30,7 @@ func (w *World) awaitVotes() {
 	w.AwaitReady(time.Minute)
 	w.AwaitEqual(time.Minute)
 	w.insistOn("votes of all", func() error {
-		if healthy := w.leading().Node().Status(context.Background()).Quorum.Healthy; healthy != len(w.hosts) {
+		if healthy := w.leadingOr(w.hosts[0]).Node().Status(context.Background()).Quorum.Healthy; healthy != len(w.hosts) {
 			return fmt.Errorf("%d of %d", healthy, len(w.hosts))
 		}
 		return nil
@@ -56,11 +56,11 @@ func (w *World) killLeader(except *Host) (done func()) {
 		return func() {}
 	}
 	after := time.Duration(w.Random.IntN(20)) * time.Millisecond
-	killed := make(chan struct{})
+	killed, other := make(chan struct{}), w.one()
 	go func() {
 		defer close(killed)
 		time.Sleep(after)
-		if leads := w.leading(); leads != except && leads.Node() != nil {
+		if leads := w.leadingOr(other); leads != except && leads.Node() != nil {
 			leads.Crash(audittest.LoseNone)
 			leads.Start()
 		}

@@ -31,6 +31,7 @@ type World struct {
 	t      testing.TB
 	Net    *Network
 	Random *rand.Rand // Source of random choices for the goroutine that makes the faults.
+	seed   uint64
 	dir    string
 
 	folders atomic.Int64 // How many folders the hosts have had.
@@ -74,6 +75,7 @@ type Host struct {
 	ID    string
 	world *World
 	Clock *Clock
+	luck  *rand.Rand // Decides what power cuts leave. It is no world's source, because how often it is asked depends on the files.
 
 	mu      sync.Mutex
 	history *audittest.MemDir
@@ -110,7 +112,7 @@ func (c *Clock) Right() { c.offset.Store(0) }
 
 // NewWorld makes the hosts n1 to n<count>. No node runs yet.
 func NewWorld(t testing.TB, seed uint64, count int) *World {
-	w := &World{t: t, Net: NewNetwork(seed), Random: rand.New(rand.NewPCG(seed, 2)), dir: memoryDir(t)}
+	w := &World{t: t, Net: NewNetwork(seed), Random: rand.New(rand.NewPCG(seed, 2)), seed: seed, dir: memoryDir(t)}
 	w.observed.digests, w.observed.roots = map[uint64][32]byte{}, map[uint64][32]byte{}
 	for i := range count {
 		w.hosts = append(w.hosts, w.addHost(i+1))
@@ -120,7 +122,7 @@ func NewWorld(t testing.TB, seed uint64, count int) *World {
 
 // addHost makes a host that is not of the world yet.
 func (w *World) addHost(number int) *Host {
-	return &Host{ID: fmt.Sprintf("n%d", number), world: w, Clock: &Clock{start: time.Now()}, history: audittest.NewMemDir(), indexes: emptyIndexes()}
+	return &Host{ID: fmt.Sprintf("n%d", number), world: w, luck: rand.New(rand.NewPCG(w.seed, 100+uint64(number))), Clock: &Clock{start: time.Now()}, history: audittest.NewMemDir(), indexes: emptyIndexes()}
 }
 
 // indexNames are the indexes that a node makes from its history.
@@ -339,16 +341,16 @@ func (h *Host) PowerOff(loss audittest.Loss) {
 		h.disk.end()
 	}
 	if h.files != nil {
-		kept, err := h.files.cut(h.newFolder(), loss, h.world.Random)
+		kept, err := h.files.cut(h.newFolder(), loss, h.luck)
 		require.NoError(h.world.t, err, h.ID)
 		h.left, h.files = append(h.left, h.files.root), kept
 	}
 	cut := map[string]*audittest.MemDir{}
 	for _, name := range indexNames {
-		cut[name] = h.indexes[name].CrashClone(loss, h.world.Random)
+		cut[name] = h.indexes[name].CrashClone(loss, h.luck)
 	}
 	h.indexes = cut
-	h.history = h.history.CrashClone(loss, h.world.Random)
+	h.history = h.history.CrashClone(loss, h.luck)
 }
 
 // reap ends the goroutines of a node without power.

@@ -190,6 +190,9 @@ func (t *PeerTransport) AppendEntries(id raft.ServerID, target raft.ServerAddres
 	if isHeartbeat(request) {
 		request = t.acks.loadHeartbeat(id, request, t.term)
 	}
+	if err := CheckTerms(request); err != nil {
+		return err
+	}
 	request.Entries = fittingEntries(request.Entries)
 	err := t.NetworkTransport.AppendEntries(id, target, request, response)
 	if err == nil {
@@ -377,7 +380,7 @@ func refuseRPC(rpc raft.RPC, err error) {
 }
 
 // checkRPC checks an RPC against its connection: the id that it claims, and a term that
-// elections can have reached.
+// elections can have reached and that the entries have.
 func (t *PeerTransport) checkRPC(id string, rpc raft.RPC) error {
 	headed, ok := rpc.Command.(raft.WithRPCHeader)
 	if !ok {
@@ -400,7 +403,7 @@ func (t *PeerTransport) checkRPC(id string, rpc raft.RPC) error {
 	if ours := t.term(); term > ours+termLead {
 		return fmt.Errorf("term %d is absurd: ours is %d", term, ours)
 	}
-	return nil
+	return CheckTerms(rpc.Command)
 }
 
 const loneTimeout = time.Second

@@ -6,6 +6,7 @@ import (
 	"railguard/ofac/identifier"
 	"railguard/ofac/index"
 	"railguard/ofac/list"
+	"railguard/ofac/place"
 )
 
 // IdentifierQuery is one identifier to look up.
@@ -24,13 +25,13 @@ type Doubt uint8
 
 // The doubts, from the smallest.
 const (
-	NoDoubt       Doubt = iota
-	DoubtSource         // The identifier is the listed one, on a source that an officer reviews.
-	DoubtShort          // One side tells no country, and the number is short.
-	DoubtClass          // The list has the number as an identifier of another kind.
-	DoubtCountry        // The countries differ.
-	DoubtHost           // Only the host of a listed page is the same, or the registered domain of a listed host.
-	doubtUnset          // No listed identifier was found yet.
+	NoDoubt      Doubt = iota
+	DoubtSource        // The identifier is the listed one, on a source that an officer reviews.
+	DoubtShort         // One side tells no country, and the number is short.
+	DoubtClass         // The list has the number as an identifier of another kind.
+	DoubtCountry       // The countries differ.
+	DoubtHost          // Only the host of a listed page is the same, or the registered domain of a listed host.
+	doubtUnset         // No listed identifier was found yet.
 )
 
 var doubtTexts = [...]string{
@@ -121,13 +122,10 @@ func (s *identifierSearch) lookUpClass(class identifier.Class) {
 
 // lookUpNational reads a telephone number as it is dialled within the country that is told.
 func (s *identifierSearch) lookUpNational() {
-	country := s.query.Country
-	if len(country) != 2 {
-		country = countryCode(country)
-	}
+	country := countryOf(s.query.Country)
 	var room [1 + identifier.FormBytesMax]byte
 	room[0] = identifier.Phone.Family()
-	if form, ok := identifier.AppendInternational(room[1:1], s.query.Value, strings.ToUpper(country)); ok && len(form) <= identifier.FormBytesMax {
+	if form, ok := identifier.AppendInternational(room[1:1], s.query.Value, country.String()); ok && len(form) <= identifier.FormBytesMax {
 		s.lookUp(room[:1+len(form)], false)
 	}
 }
@@ -174,11 +172,11 @@ func (s *identifierSearch) doubtOf(listed identifier.Class, length int, country 
 	if !listed.IsDocument() && !(s.query.Class.IsDocument() && doubt != NoDoubt) {
 		return doubt // Such an identifier exists once in the world.
 	}
-	asked, known := countryCode(s.query.Country), ListedCountry(country)
+	asked, known := countryOf(s.query.Country), listedCountry(country)
 	switch {
-	case asked != "" && known != "" && asked != known:
+	case asked != (place.Code{}) && known != (place.Code{}) && asked != known:
 		return max(doubt, DoubtCountry)
-	case asked == "" || known == "":
+	case asked == (place.Code{}) || known == (place.Code{}):
 		if length < shortNumber {
 			return max(doubt, DoubtShort)
 		}
@@ -186,12 +184,12 @@ func (s *identifierSearch) doubtOf(listed identifier.Class, length int, country 
 	return doubt
 }
 
-// ListedCountry returns the code of a country as a list writes it, "" if it cannot be read.
-func ListedCountry(text string) string {
-	if code := countryCode(text); code != "" || text == "" {
+// listedCountry reads a country as a list writes it; zero: it cannot be read.
+func listedCountry(text string) place.Code {
+	if code := countryOf(text); code != (place.Code{}) || text == "" {
 		return code
 	}
-	return countryCode(lastPart(text))
+	return countryOf(lastPart(text))
 }
 
 // consider keeps the better match.

@@ -28,7 +28,7 @@ var importLaw = map[string][]string{
 	"ofac/list":    {},
 	"ofac/text":    {"ofac/perfect"},
 	"ofac/index":   {"ofac/identifier", "ofac/list", "ofac/perfect", "ofac/text", "ofac/wallet"},
-	"ofac/match":   {"ofac/identifier", "ofac/index", "ofac/list", "ofac/text"},
+	"ofac/match":   {"ofac/identifier", "ofac/index", "ofac/list", "ofac/place", "ofac/text"},
 	"ofac/place":   {"ofac/perfect", "ofac/text"},
 	"ofac/perfect": {}, "ofac/wallet": {}, "ofac/identifier": {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},

@@ -14,6 +14,7 @@ import (
 
 	"railguard/edge/retrace"
 	"railguard/engine"
+	"railguard/ofac"
 	"railguard/ofac/sample"
 )
 
@@ -115,8 +116,8 @@ func listedAs(name string) uint32 {
 // policies are put into force one after another.
 var policies = []string{
 	`{}`,
-	`{"rules":{"R17":"shadow","R20":"block"},"velocity":{"maxPerMinute":40},"attestation":{"above":5000},"names":{"review":0.85},"requireCounterparty":"all"}`,
-	`{"structuring":{"count":3,"low":900,"high":1000,"window":"6h"},"rules":{"R9":"off"},"ofac":{"maxAge":"24h","onStale":"review"}}`,
+	`{"rules":{"R17":"shadow","R20":"block"},"velocity":{"maxPerMinute":40},"attestation":{"above":5000},"names":{"review":0.85},"requireCounterparty":"all","payer":{"mustBeOperators":"review"}}`,
+	`{"jurisdictions":{"block":["CU","IR","KP","UA-43","UA-40","BY"],"review":["KE"]},"structuring":{"count":3,"low":900,"high":1000,"window":"6h"},"rules":{"R9":"off"},"ofac":{"maxAge":"24h","onStale":"review"}}`,
 	`{"allowedCounterpartyTypes":["business","exchange"],"counterpartyCaps":{"exchange":3000},"paymentRef":{"once":"off"}}`,
 	`{"rules":{"R10":"block","R18":"off","R16":"shadow"},"operatingHours":{"timezone":"America/New_York","windows":[{"days":["MON","TUE","WED","THU","FRI","SAT"],"from":"06:00","to":"22:00"}]}}`,
 }
@@ -139,6 +140,18 @@ func (h *chronicle) screen() {
 	add(10, "protocol", "tornado cash", "uniswap")
 	add(10, "underlyingModel", "gpt-9")
 	add(10, "paymentRef", "ref-"+strconv.Itoa(r.IntN(40)))
+	add(8, "payerWallet", "0x098B716B8Aaf21512996dC57EB0615e2383E2f96", "0x1111111111111111111111111111111111111111", "my own")
+	add(8, "cpCountry", "Germany", "BY", "Kenya", "IRN", "Atlantis")
+	add(4, "cpRegion", "UA-43", "Donetsk", "Bavaria")
+	add(4, "originCountry", "FR", "Belarus", "404", "Korea")
+	add(4, "cpAddress", "Valiasr 1, Tehran", "5 Main Street, Springfield", "Kyiv, Ukraine")
+	add(4, "memo", "rent for March", "rent to Paper Tiger Holding", "pay 0x098B716B8Aaf21512996dC57EB0615e2383E2f96")
+	if h.chance(6) {
+		fields += `,"wallets":[{"role":"` + h.pick([]string{"payer", "payee", "fee"}) + `","address":"` + h.pick([]string{"0x098B716B8Aaf21512996dC57EB0615e2383E2f96", "0x1111111111111111111111111111111111111111"}) + `"}]`
+	}
+	if h.chance(6) {
+		fields += `,"cpIdentifiers":[` + h.pick([]string{`{"type":"tax_id","value":"77-889900-11","country":"DE"}`, `{"type":"registration","value":"7788990011"}`, `{"type":"bic","value":"DEUTDEFF"}`, `{"type":"bic","value":"none"}`, `{"type":"email","value":"a@example.by"}`}) + `]`
+	}
 	if h.chance(8) {
 		fields += `,"hold":{"ttlSeconds":` + strconv.Itoa(60+r.IntN(5000)) + `}`
 	}
@@ -204,6 +217,7 @@ func (h *chronicle) changeList() {
 	if h.lists%2 == 1 {
 		paper := testEntities("PAPER TIGER HOLDING")
 		paper[0].UID = 999_999
+		paper[0].Facts = []ofac.Fact{{Kind: ofac.FactDocument, Label: "Tax ID No.", Value: "7788990011, Germany"}}
 		entities = append(entities, paper...)
 	}
 	h.n.activate(entities, sample.Meta())

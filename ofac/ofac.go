@@ -165,7 +165,7 @@ func NewTunedScratch(name string, value int32) (*Scratch, error) {
 // Constants lists the numbers of the scorer.
 func Constants() []Constant { return match.Constants() }
 
-// CountryCode returns the code of a country given by its English name or its code. It
+// CountryCode returns the code (ISO 3166-1 alpha-2) of a country given by its name or its code. It
 // returns "" for an unknown country.
 func CountryCode(name string) string { return match.CountryCode(name) }
 

@@ -233,6 +233,6 @@ func finCENSubjects(l *edge.Leaf, next func() int) (parties []finCENParty) {
 	if kind := of("cpType"); kind == "business" || kind == "exchange" {
 		party = finCENParty{Entity: finCENYes}
 	}
-	add(of("cpName"), party, finCENAddress{Country: strings.ToUpper(ofac.CountryCode(of("cpCountry"))), Street: finCENText(of("cpAddress"), finCENStreet)})
+	add(of("cpName"), party, finCENAddress{Country: ofac.CountryCode(of("cpCountry")), Street: finCENText(of("cpAddress"), finCENStreet)})
 	return parties
 }

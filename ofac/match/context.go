@@ -1,12 +1,12 @@
 package match
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 
 	"railguard/ofac/list"
+	"railguard/ofac/place"
 	"railguard/ofac/text"
 )
 
@@ -14,7 +14,7 @@ import (
 // verdict. It orders matches with equal scores and shows an officer where the listed party
 // agrees and where it differs.
 type Context struct {
-	Country   string // A country's name or its two-letter code (ISO 3166).
+	Country   string // A country's name or its code (ISO 3166).
 	BirthDate string // A day, a month or a year: 1962-11-23, 1962-11, 1962.
 	Address   string // A postal address.
 }
@@ -181,19 +181,19 @@ const shownMax = 3
 
 func countryAgreement(asked string, listed []string) Agreement {
 	agreement := Agreement{Kind: list.FactNationality, Asked: asked}
-	code := countryCode(asked)
-	if code == "" {
+	code := countryOf(asked)
+	if code == (place.Code{}) {
 		return agreement
 	}
 	var others []string
-	for _, place := range listed {
-		switch other := countryCode(place); {
-		case other == "":
+	for _, country := range listed {
+		switch other := countryOf(country); {
+		case other == (place.Code{}):
 		case other == code:
-			agreement.Agrees, agreement.Listed = true, place
+			agreement.Agrees, agreement.Listed = true, country
 			return agreement
-		case !slices.Contains(others, place) && len(others) < shownMax:
-			others = append(others, place)
+		case !slices.Contains(others, country) && len(others) < shownMax:
+			others = append(others, country)
 		}
 	}
 	agreement.Listed = strings.Join(others, ", ")
@@ -227,39 +227,16 @@ func addressAgreement(asked string, listed []string) Agreement {
 	return agreement
 }
 
-// countryText lists the countries: the code, then the names separated by |. Source: the
-// English names of ISO 3166 and those of the published list.
-//
-//go:embed country.txt
-var countryText string
-
-// countryCodes maps the sorted words of a country's name, and its code, to the code.
-var countryCodes = parseCountries(countryText)
-
-func parseCountries(text string) map[string]string {
-	codes := map[string]string{}
-	for line := range strings.Lines(text) {
-		code, names, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok {
-			panic("BUG: malformed country: " + line)
-		}
-		codes[code] = code
-		for name := range strings.SplitSeq(names, "|") {
-			codes[countryKey(name)] = code
-		}
+// countryOf reads a country by its code or its name. The zero code stands for a text that cannot be
+// read, that may mean another country, or that names a region: neither says of which country a party is.
+func countryOf(text string) place.Code {
+	reading := place.Country(text)
+	if reading.Doubt || reading.Code.IsRegion() {
+		return place.Code{}
 	}
-	return codes
+	return reading.Code
 }
 
-// CountryCode returns the code of a country given by its English name or its code. It
+// CountryCode returns the code (ISO 3166-1 alpha-2) of a country given by its name or its code. It
 // returns "" for an unknown country.
-func CountryCode(text string) string { return countryCode(text) }
-
-func countryCode(text string) string { return countryCodes[countryKey(text)] }
-
-func countryKey(written string) string {
-	words := strings.Fields(string(text.AppendWords(nil, written, false)))
-	words = slices.DeleteFunc(words, func(word string) bool { return word == "the" || word == "of" || word == "and" })
-	slices.Sort(words)
-	return strings.Join(words, " ")
-}
+func CountryCode(text string) string { return countryOf(text).String() }

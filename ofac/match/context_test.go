@@ -82,9 +82,10 @@ func TestTiesAreBrokenByEvidence(t *testing.T) {
 
 func TestCountriesAreKnown(t *testing.T) {
 	for name, code := range map[string]string{
-		"Korea, North": "kp", "north korea": "kp", "Iran": "ir", "RU": "ru", "Russian Federation": "ru", "Syria": "sy", "Burma": "mm", "United States": "us", "": "",
+		"Korea, North": "KP", "north korea": "KP", "Iran": "IR", "RU": "RU", "Russian Federation": "RU", "Syria": "SY", "Burma": "MM", "United States": "US", "": "",
+		"United Kingdom": "GB", "uk": "GB", "Kiribati": "KI", "IRN": "IR", "364": "IR", "Россия": "RU", "Korea": "", "Crimea": "", "Region: Crimea": "",
 	} {
-		require.Equal(t, code, countryCode(name), name)
+		require.Equal(t, code, CountryCode(name), name)
 	}
 }
 

@@ -4,7 +4,8 @@
 // whom it may mean, and why (explain.go). The same list, version and query give the same
 // answer everywhere. The documentation of package ofac lists the steps.
 //
-// May import: the standard library, ofac/index, ofac/list, ofac/text.
+// May import: the standard library, ofac/identifier, ofac/index, ofac/list, ofac/place,
+// ofac/text.
 // Never: clocks, randomness, disk, network, goroutines, locks, floats, map iteration whose
 // order can leak.
 package match

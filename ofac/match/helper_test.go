@@ -39,3 +39,6 @@ func tablesOf(t testing.TB, x *Index) [32]byte {
 	require.NoError(t, err)
 	return [32]byte(sum.Sum(nil))
 }
+
+// ListedCountry is the code of a country as a list writes it, for tests from outside.
+func ListedCountry(text string) string { return listedCountry(text).String() }

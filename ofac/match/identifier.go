@@ -6,6 +6,7 @@ import (
 	"railguard/ofac/identifier"
 	"railguard/ofac/index"
 	"railguard/ofac/list"
+	"railguard/ofac/place"
 )
 
 // IdentifierQuery is one identifier to look up.
@@ -135,13 +136,10 @@ func (s *identifierSearch) lookUpClass(class identifier.Class) {
 
 // lookUpNational reads a telephone number as it is dialled within the country that is told.
 func (s *identifierSearch) lookUpNational() {
-	country := s.query.Country
-	if len(country) != 2 {
-		country = countryCode(country)
-	}
+	country := countryOf(s.query.Country)
 	var room [1 + identifier.FormBytesMax]byte
 	room[0] = identifier.Phone.Family()
-	if form, ok := identifier.AppendInternational(room[1:1], s.query.Value, strings.ToUpper(country)); ok && len(form) <= identifier.FormBytesMax {
+	if form, ok := identifier.AppendInternational(room[1:1], s.query.Value, country.String()); ok && len(form) <= identifier.FormBytesMax {
 		s.lookUp(room[:1+len(form)], false)
 	}
 }
@@ -188,11 +186,11 @@ func (s *identifierSearch) doubtOf(listed identifier.Class, length int, country 
 	if !listed.IsDocument() && !(s.query.Class.IsDocument() && doubt != NoDoubt) {
 		return doubt // Such an identifier exists once in the world.
 	}
-	asked, known := countryCode(s.query.Country), ListedCountry(country)
+	asked, known := countryOf(s.query.Country), listedCountry(country)
 	switch {
-	case asked != "" && known != "" && asked != known:
+	case asked != (place.Code{}) && known != (place.Code{}) && asked != known:
 		return max(doubt, DoubtCountry)
-	case asked == "" || known == "":
+	case asked == (place.Code{}) || known == (place.Code{}):
 		if length < shortNumber {
 			return max(doubt, DoubtShort)
 		}
@@ -200,12 +198,12 @@ func (s *identifierSearch) doubtOf(listed identifier.Class, length int, country 
 	return doubt
 }
 
-// ListedCountry returns the code of a country as a list writes it, "" if it cannot be read.
-func ListedCountry(text string) string {
-	if code := countryCode(text); code != "" || text == "" {
+// listedCountry reads a country as a list writes it; zero: it cannot be read.
+func listedCountry(text string) place.Code {
+	if code := countryOf(text); code != (place.Code{}) || text == "" {
 		return code
 	}
-	return countryCode(lastPart(text))
+	return countryOf(lastPart(text))
 }
 
 // consider keeps the better match.

@@ -136,7 +136,7 @@ func Address(text string, found []Code) []Code {
 	for end > 1 && words.digits[end-1] {
 		end-- // A postal code.
 	}
-	for begin := max(0, end-nameWordsMax); begin < end; begin++ {
+	for begin := max(0, end-tables.nameWords); begin < end; begin++ {
 		if name, known := tables.names[words.sum(begin, end)]; known {
 			found = appendOnce(found, name.code)
 			break
@@ -144,9 +144,6 @@ func Address(text string, found []Code) []Code {
 	}
 	return words.cities(found)
 }
-
-// nameWordsMax is how many words the name of a country has at most.
-const nameWordsMax = 8
 
 // cities appends the embargoed places whose names stand in the text as whole words.
 func (w *wordList) cities(found []Code) []Code {

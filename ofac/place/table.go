@@ -46,6 +46,7 @@ type tableSet struct {
 	regional  map[Code]bool   // The regions that are listed.
 	begins    [beginBits / 64]uint64
 	longest   int // Words of the longest city.
+	nameWords int // Words of the longest name of a country.
 }
 
 // beginBits is the size of the filter of words that stand in the name of a city. A power of two.
@@ -123,7 +124,10 @@ func regionOf(text string) Code {
 func (t *tableSet) addNames(code Code, names string) {
 	for name := range strings.SplitSeq(names, "|") {
 		name, doubt := strings.CutPrefix(name, "?")
-		sum := sumOfWords(name)
+		var buffer wordList
+		list := buffer.read(name)
+		sum := list.sum(0, list.count)
+		t.nameWords = max(t.nameWords, list.count)
 		if before, taken := t.names[sum]; taken && (before.code != code || before.doubt != doubt) || sum == 0 {
 			panic("BUG: a name of two countries: " + name)
 		}

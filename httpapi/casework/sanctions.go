@@ -49,21 +49,7 @@ func loadCase(c *border.Request) (*fsm.View, *fsm.SanctionsRow, error) {
 	if !ok {
 		return nil, nil, noCase()
 	}
-	for fresh := false; ; fresh = true {
-		view, err := c.Judge.View()
-		if err != nil {
-			return nil, nil, err
-		}
-		if row, found := view.SanctionsCase(at); found {
-			return view, &row, nil
-		}
-		if fresh {
-			return nil, nil, noCase()
-		}
-		if err := c.Judge.Confirm(); err != nil { // Another node may have opened it just now.
-			return nil, nil, err
-		}
-	}
+	return findRow(c, noCase, func(view *fsm.View) (fsm.SanctionsRow, bool) { return view.SanctionsCase(at) })
 }
 
 // writeCaseHead writes what the state has of a case.
@@ -184,7 +170,6 @@ func pageOfCases(c *border.Request, kind string, write func(*fsm.View, *fsm.Sanc
 		return true
 	})
 	border.ChargeLooked(c, len(items))
-	c.Judge.Index = view.Index
 	return items, next, nil
 }
 
@@ -221,7 +206,6 @@ func showCase(c *border.Request) (border.Answer, error) {
 	}
 	m.List("history", history)
 	m.Text("note", noAdvice)
-	c.Judge.Index = view.Index
 	return c.Reply(http.StatusOK, m), nil
 }
 
@@ -271,9 +255,11 @@ func caseHistory(c *border.Request, row *fsm.SanctionsRow) (items []strictjson.M
 }
 
 // walkLeaves opens the leaves from one index to before another that have all the keys, oldest first,
-// until visit returns false. What it opened stays open until the call ends.
+// until visit returns false. What it opened stays open until the call ends. The answer rests on the
+// state as before.
 func walkLeaves(c *border.Request, from, to uint64, keys []uint64, visit func(*edge.Leaf) bool) error {
-	store := c.Records().Audit()
+	index, store := c.Judge.Index, c.Records().Audit()
+	defer func() { c.Judge.Index = index }()
 	scan := audit.Query{From: from, To: to, Examine: border.LeafScanMax, Keys: keys}
 	for more := true; more; {
 		var failed error
@@ -318,32 +304,24 @@ func moveCase(c *border.Request) (border.Answer, error) {
 			}
 			return move.Record(&c.Judge, row.Leaf, row.State)
 		},
-		Refused: func(r wire.Result) error { return caseRefused(c, r) },
+		Refused: caseRefused,
 	}, nil)
 }
 
 // caseRefused says which state the case is in, and where it may go from there.
-func caseRefused(c *border.Request, r wire.Result) error {
+func caseRefused(r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:
 		return noCase()
 	case wire.RefusedTransition:
-		if err := c.Records().WaitApplied(c.Context(), r.Index); err != nil {
-			return border.UnreadableError(err)
-		}
-		c.Judge.Renew()
-		_, row, err := loadCase(c)
-		if err != nil {
-			return err
-		}
-		return caseConflict(row)
+		return caseConflict(uint8(r.Value))
 	}
 	return nil
 }
 
-func caseConflict(row *fsm.SanctionsRow) error {
-	state, next := fsm.SanctionsState(row.State), []string{}
-	for _, to := range fsm.SanctionsNext(row.State) {
+func caseConflict(in uint8) error {
+	state, next := fsm.SanctionsState(in), []string{}
+	for _, to := range fsm.SanctionsNext(in) {
 		next = append(next, fsm.SanctionsState(to))
 	}
 	var extra strictjson.Members

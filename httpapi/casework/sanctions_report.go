@@ -185,7 +185,7 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	if row.Kind == 0 {
-		return border.Answer{}, caseConflict(row)
+		return border.Answer{}, caseConflict(row.State)
 	}
 	records, whole, err := caseRecords(c, row)
 	if err != nil {
@@ -216,7 +216,6 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 	}
 	m.List("members", items)
 	m.Bool("recordsComplete", whole)
-	c.Judge.Index = view.Index
 	id := idsOf(c).CaseID(row.Leaf)
 	return answerForm(c, form, m, "sanctions-"+id, "Report under "+regulation, reportColumns, rows)
 }

@@ -70,7 +70,7 @@ func TestIdentifiersAreJudged(t *testing.T) {
 		{identifier.TaxID, "7707083893", "Kazakhstan", RulePossibleName, subIdentifierPossible},
 		{identifier.Registration, "7707083893", "RU", RulePossibleName, subIdentifierPossible},
 		{identifier.Registration, "7707083893", "KZ", RulePossibleName, subIdentifierPossible}, // Two doubts are still an officer's.
-		{identifier.TaxID, "7744000912", "KZ", 0, 0}, // Doubtful, and not on a core source.
+		{identifier.TaxID, "7744000912", "KZ", 0, 0},                                           // Doubtful, and not on a core source.
 		{identifier.TaxID, "7744000912", "RU", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "10581", "IR", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "00010581", "IR", RulePartyName, subIdentifierListed},

@@ -339,7 +339,7 @@ func (m *desk) soundProperty(p *wire.BlockedProperty) bool {
 	if p == nil || p.Value < 0 || p.Party == "" || p.Description == "" || p.Location == "" {
 		return false
 	}
-	for _, text := range [...]string{p.Party, p.Description, p.Location, p.Authority} {
+	for _, text := range [...]string{p.Party, p.Description, p.Location, p.Authority, p.Action} {
 		if len(text) > m.limits.FieldBytes {
 			return false
 		}

@@ -13,6 +13,7 @@ import (
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -26,7 +27,7 @@ func sanctionsRoutes() []border.Route {
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases/{id}", Handle: showCase},
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases/{id}/report", Handle: showCaseReport},
 		{Method: http.MethodPost, Path: "/v1/sanctions/cases/{id}/move", Reserved: true, Handle: moveCase},
-		{Method: http.MethodGet, Path: "/v1/sanctions/blocked-property", Handle: listProperty},
+		{Method: http.MethodGet, Path: "/v1/sanctions/blocked-property", Stream: true, Handle: listProperty},
 	}
 }
 
@@ -98,17 +99,23 @@ func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsR
 // listedName returns the name of the case's party in the list that this node has, else the one that
 // an officer gave.
 func listedName(c *border.Request, row *fsm.SanctionsRow) string {
-	if uid, is := row.Cause.UID(); is {
-		if list := c.Published().List(); list != nil {
-			if entry, known := list.Entry(uid); known {
-				return entry.Primary
-			}
-		}
+	if entry, known := listedParty(c, row); known {
+		return entry.Primary
 	}
 	if row.Facts != nil && row.Facts.Property != nil {
 		return row.Facts.Property.Party
 	}
 	return ""
+}
+
+// listedParty returns the case's party as the list that this node has says of it.
+func listedParty(c *border.Request, row *fsm.SanctionsRow) (ofac.Entry, bool) {
+	uid, is := row.Cause.UID()
+	list := c.Published().List()
+	if !is || list == nil {
+		return ofac.Entry{}, false
+	}
+	return list.Entry(uid)
 }
 
 // listCases is GET /v1/sanctions/cases, newest first. Ascending order is the order of their due

@@ -21,10 +21,10 @@ var fieldHands = map[string]struct {
 	most int
 	why  string
 }{
-	"httpapi/border.Request.Judge": {226, "the one thing that handlers ask; what it shows of the state is immutable"},
+	"httpapi/border.Request.Judge": {217, "the one thing that handlers ask; what it shows of the state is immutable"},
 	"edge.Judge.Terms":             {145, "immutable values that were published together, read by whoever judges"},
 	"edge.Terms.Settings":          {80, "an immutable value"},
-	"fsm.core.now":                 {109, "log time, set by the entry alone and read by every part"},
+	"fsm.core.now":                 {105, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {100, "immutable; of the format"},
 	"fsm.core.settings":            {81, "an immutable value, replaced by one function"},
 	"fsm.Settings.Genesis":         {60, "a member of an immutable value"},

@@ -124,7 +124,7 @@ func (m *desk) casesRoom(s *wire.Screen) bool {
 }
 
 // enterCases enters a BLOCK into the cases of its pairs. The call was refused if there is no room.
-func (m *desk) enterCases(s *wire.Screen, record uint64) {
+func (m *desk) enterCases(s *wire.Screen, record uint64, now engine.Time) {
 	root, owner := m.rootOf(s)
 	for _, cause := range causesOf(s) {
 		key := caseKey{root, cause}
@@ -133,7 +133,7 @@ func (m *desk) enterCases(s *wire.Screen, record uint64) {
 			continue
 		}
 		m.openCase(SanctionsRow{
-			Leaf: m.nextLeaf(), At: m.now, DueAt: engine.ReportDue(m.now), Root: root, Cause: cause, First: record, Last: record, Count: 1, Amount: s.Amount,
+			Leaf: m.nextLeaf(), At: now, DueAt: engine.ReportDue(now), Root: root, Cause: cause, First: record, Last: record, Count: 1, Amount: s.Amount,
 			Later: m.nextLeaf(), State: wire.SanctionsOpen, Owner: owner,
 		})
 	}
@@ -150,7 +150,7 @@ func (m *desk) openCase(row SanctionsRow) {
 	}
 	m.caseAt[row.key()] = m.cases.Append(row)
 	m.take(wire.TableCases, row.Owner, oneRow)
-	m.remindOfCase(&row)
+	m.remindOfCase(&row, row.At)
 	event := leaf.SanctionsOpened{
 		SanctionsCase: m.describeCaseOf(&row, 0), TxnID: m.txnOf(row.First), ScreenedLeaf: row.First, Amount: row.Amount, DueAt: row.DueAt, CaseBefore: before,
 	}
@@ -225,8 +225,8 @@ func CasePair(ids *IDs, root uint64, cause wire.Cause) string {
 }
 
 // remindOfCase adds the next reminder of a case's report.
-func (m *desk) remindOfCase(row *SanctionsRow) {
-	if soon := row.DueAt - sanctionsSoon; soon > m.now {
+func (m *desk) remindOfCase(row *SanctionsRow, now engine.Time) {
+	if soon := row.DueAt - sanctionsSoon; soon > now {
 		m.calendar.addReminder(soon, leaf.DueSanctionsSoon, row.Leaf, 0)
 		return
 	}
@@ -274,7 +274,7 @@ func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 	}
 	row := m.cases.At(at)
 	if row.State != b.From || !slices.Contains(SanctionsNext(b.From), b.To) {
-		r.Value = row.Later
+		r.Value = uint64(row.State)
 		refuse(r, wire.RefusedTransition)
 		return
 	}
@@ -297,7 +297,7 @@ func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 		m.giveBack(wire.TableCases, row.Owner, oneRow)
 	}
 	if *m.cases.Edit(at) = moved; b.To == wire.SanctionsOpen {
-		m.remindOfCase(&moved)
+		m.remindOfCase(&moved, m.now)
 	}
 	m.writeAct(leaf.KindSanctionsMoved, event, &who, &b.Common, r, m.caseFilter(moved.Leaf), engine.FilterKey(engine.FilterTxn, m.txnOf(moved.First)))
 }
@@ -339,7 +339,7 @@ func (m *desk) soundProperty(p *wire.BlockedProperty) bool {
 	if p == nil || p.Value < 0 || p.Party == "" || p.Description == "" || p.Location == "" {
 		return false
 	}
-	for _, text := range [...]string{p.Party, p.Description, p.Location, p.Authority} {
+	for _, text := range [...]string{p.Party, p.Description, p.Location, p.Authority, p.Action} {
 		if len(text) > m.limits.FieldBytes {
 			return false
 		}

@@ -86,7 +86,7 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	}
 	row := m.sars.At(at)
 	if row.State != b.From || !sarMoves(b.From, b.To) {
-		r.Value = row.Later
+		r.Value = uint64(row.State)
 		refuse(r, wire.RefusedTransition)
 		return
 	}
@@ -126,14 +126,18 @@ func (m *desk) tellSARs() {
 			break
 		}
 		if at++; row.isUnfiled() {
-			m.writeSARDue(row)
+			m.writeSARDue(at - 1)
 		}
 	}
 	m.sarsTold = at
 }
 
-func (m *desk) writeSARDue(row *SARRow) {
+// writeSARDue writes that a report is due. Where the row of its review is gone, the report's own row
+// is all that knows the newest leaf about the record.
+func (m *desk) writeSARDue(at uint64) {
+	row, told := m.sars.Edit(at), m.nextLeaf()
 	m.writeReviewDue(leaf.DueSAR, row.Leaf, row.DueAt)
+	row.Later = told
 }
 
 func (m *desk) forgetSAR() { m.sars.DropFront() }

@@ -30,7 +30,7 @@ func TestEscalationOpensAReport(t *testing.T) {
 	for _, refused := range [][2]uint8{{wire.SARDraft, wire.SARFiled}, {wire.SARReady, wire.SARFiled}, {wire.SARDraft, wire.SARDraft}, {0, wire.SARReady}, {wire.SARDraft, 9}} {
 		r := w.moveSAR(b.Leaf, refused[0], refused[1])
 		require.Equal(t, wire.RefusedTransition, r.Refusal, refused)
-		require.Equal(t, opened.Leaf, r.Value)
+		require.EqualValues(t, wire.SARDraft, r.Value, "the state it is in")
 	}
 	for _, step := range [][2]uint8{{wire.SARDraft, wire.SARReady}, {wire.SARReady, wire.SARDraft}, {wire.SARDraft, wire.SARReady}, {wire.SARReady, wire.SARFiled}, {wire.SARFiled, wire.SARClosed}} {
 		open, _ := w.m.Freeze().SARsOpen()
@@ -68,6 +68,9 @@ func TestReportsAreToldOfBeforeTheirTime(t *testing.T) {
 	require.Empty(t, told())
 	w.now += engine.Hour
 	require.Equal(t, []string{w.m.ids.TxnID(late.Leaf)}, told())
+	last := w.m.desk.sars.At(w.m.desk.sars.Next() - 1)
+	require.Equal(t, w.out.FirstLeaf+uint64(len(w.out.Leaves)-1), last.Later, "the next leaf about the record names the reminder, whether or not the review has a row")
+	require.EqualValues(t, wire.SARDraft, w.moveSAR(late.Leaf, wire.SARReady, wire.SARFiled).Value)
 	w.m = restoredFrom(t, w.m)
 	require.Empty(t, told(), "once")
 	open, overdue := w.m.Freeze().SARsOpen()

@@ -71,7 +71,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 			m.officers.alertOperator(s.Agent)
 		}
 		if decision.OpensCase() {
-			m.officers.enterCases(s, r.Leaf)
+			m.officers.enterCases(s, r.Leaf, m.moment.Now)
 		}
 		return
 	}

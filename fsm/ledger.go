@@ -41,7 +41,7 @@ type officers interface {
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
 	casesRoom(s *wire.Screen) bool
-	enterCases(s *wire.Screen, record uint64)
+	enterCases(s *wire.Screen, record uint64, now engine.Time)
 	caseFilters(filters []uint64, s *wire.Screen) []uint64
 	markEnded(record uint64)
 	hasEnded(record uint64) bool

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/csv"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -94,12 +95,14 @@ func TestAnOfficersWalk(t *testing.T) {
 	report := answer(t, n.do("reviewer", "GET", path+"/report", ""), 200)
 	require.Equal(t, "31 CFR 501.604(b)", textOf(report, "regulation"))
 	members := report.GetArray("members")
-	require.Len(t, members, 9)
+	require.Equal(t, []string{"(1)", "(2)", "(2)", "(2)", "(2)", "(3)", "(4)", "(5)", "(6)", "(7)"}, paragraphs(report))
 	require.True(t, members[0].GetBool("toBeFilledIn"), "who files is not known here")
 	require.Contains(t, members[2].Get("values").String(), "Lazarus Group")
-	require.Contains(t, members[4].Get("values").String(), "uid 27307")
-	require.Contains(t, members[5].Get("values").String(), "2026-03-21 in New York")
-	require.Contains(t, members[6].Get("values").String(), "14.5 in 2 payments")
+	require.Contains(t, members[3].Get("values").String(), "7.25 USDC, chain BASE")
+	require.Contains(t, members[5].Get("values").String(), "uid 27307")
+	require.Contains(t, members[5].Get("values").String(), "named as counterparty")
+	require.Contains(t, members[6].Get("values").String(), "2026-03-21 in New York")
+	require.Contains(t, members[7].Get("values").String(), "14.5 in 2 payments")
 	page := n.do("reviewer", "GET", path+"/report?format=html", "")
 	require.Equal(t, "text/html; charset=utf-8", page.Header().Get("Content-Type"))
 	require.Contains(t, page.Body.String(), "no legal advice")
@@ -121,19 +124,31 @@ func TestAnOfficersWalk(t *testing.T) {
 	require.Equal(t, []string{"sanctions.opened", "sanctions.moved", "sanctions.moved", "sanctions.moved", "sanctions.opened"}, names)
 }
 
+// paragraphs lists the paragraphs of a report's members, without the section.
+func paragraphs(report *fastjson.Value) (all []string) {
+	for _, member := range report.GetArray("members") {
+		all = append(all, strings.TrimPrefix(textOf(member, "paragraph"), textOf(report, "regulation")))
+	}
+	return all
+}
+
 // TestRegisterOfBlockedProperty: what was blocked on a day, with its sum, until it is released.
 func TestRegisterOfBlockedProperty(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.registered("")
 	id, _ := n.blocked(token, "Lazarus Group", "")
 	path := "/v1/sanctions/cases/" + id + "/move"
-	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"TRUE_MATCH","kind":"blocked_property","property":{"party":"=LAZARUS","description":"7.25 USDC","location":"omnibus wallet","valueUSD":7.25}}`), 200)
-	require.Equal(t, "31 CFR 501.603(b)(1)", textOf(answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+id+"/report", ""), 200), "regulation"))
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"TRUE_MATCH","kind":"blocked_property","property":{"party":"=LAZARUS","description":"7.25 USDC","location":"omnibus wallet","action":"kept in a blocked account","valueUSD":7.25}}`), 200)
+	report := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+id+"/report", ""), 200)
+	require.Equal(t, "31 CFR 501.603(b)(1)", textOf(report, "regulation"))
+	require.Equal(t, []string{"(ii)(A)", "(ii)(B)", "(ii)(B)", "(ii)(B)", "(ii)(C)", "(ii)(D)", "(ii)(E)", "(ii)(F)", "(ii)(G)", "(ii)(H)", "(ii)(I)"}, paragraphs(report))
+	require.Contains(t, report.Get("members", "8", "values").String(), "kept in a blocked account")
 	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"REPORTED","reference":"B-1"}`), 200)
 	const register = "/v1/sanctions/blocked-property"
 	v := answer(t, n.do("auditor", "GET", register, ""), 200)
 	require.Equal(t, []any{1, 7.25, "2025-06-30", "2025-09-30"}, []any{v.GetInt("count"), v.GetFloat64("totalUSD"), textOf(v, "annualReport", "asOf"), textOf(v, "annualReport", "dueOn")})
-	require.Equal(t, "B-1", textOf(v, "data", "0", "reference"))
+	require.Equal(t, []string{"B-1", "27307", "2026-03-21", "kept in a blocked account"}, []string{textOf(v, "data", "0", "reference"), textOf(v, "data", "0", "uid"), textOf(v, "data", "0", "valueAsOf"), textOf(v, "data", "0", "action")})
+	require.NotEmpty(t, v.GetArray("toBeFilledIn"), "the holder's name and address")
 	n.advance(2 * engine.DayLength)
 	require.Equal(t, 0, answer(t, n.do("auditor", "GET", register+"?asOf=2026-03-20", ""), 200).GetInt("count"))
 	require.Equal(t, 1, answer(t, n.do("auditor", "GET", register+"?asOf=2026-03-21", ""), 200).GetInt("count"))
@@ -142,14 +157,42 @@ func TestRegisterOfBlockedProperty(t *testing.T) {
 	}
 	rows, err := csv.NewReader(n.do("auditor", "GET", register+"?format=csv", "").Body).ReadAll()
 	require.NoError(t, err)
-	require.Equal(t, []string{"'=LAZARUS", "7.25 USDC", "omnibus wallet", "", "7.25", "B-1", ""}, rows[1][2:])
-	require.Contains(t, n.do("auditor", "GET", register+"?format=html", "").Body.String(), "Register of blocked property")
+	require.Equal(t, []string{"'=LAZARUS", "27307", ""}, rows[1][2:5])
+	require.Equal(t, []string{"7.25 USDC", "omnibus wallet", "", "kept in a blocked account", "7.25", "2026-03-21", "B-1", ""}, rows[1][6:])
+	page := n.do("auditor", "GET", register+"?format=html", "").Body.String()
+	require.Contains(t, page, "Register of blocked property")
+	require.Contains(t, page, "<td>=LAZARUS</td>")
+	require.True(t, strings.HasSuffix(page, "</html>\n"))
 	metrics := n.doAdmin("GET", "/metrics", "").Body.String()
 	require.Contains(t, metrics, "railguard_sanctions_property_blocked 1")
 	require.Contains(t, metrics, "railguard_sanctions_cases_open 0")
 	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"CLOSED","reason":"released under licence X"}`), 200)
 	require.Equal(t, 0, answer(t, n.do("auditor", "GET", register, ""), 200).GetInt("count"))
 	require.NotEmpty(t, textOf(answer(t, n.do("auditor", "GET", register+"?asOf=2026-03-22", ""), 200), "data", "0", "releasedAt"))
+}
+
+// TestARegisterIsWhole: an institution with many entries gets all of them, in each form.
+func TestARegisterIsWhole(t *testing.T) {
+	n := newTestNode(t)
+	const entries = 530 // More than one piece.
+	for range entries {
+		_, token := n.registered("")
+		id, _ := n.blocked(token, "Lazarus Group", "")
+		answer(t, n.do("reviewer", "POST", "/v1/sanctions/cases/"+id+"/move",
+			`{"by":"Ann","to":"TRUE_MATCH","kind":"blocked_property","property":{"party":"LAZARUS","description":"7.25 USDC","location":"omnibus wallet","valueUSD":7.25}}`), 200)
+	}
+	const register = "/v1/sanctions/blocked-property"
+	v := answer(t, n.do("auditor", "GET", register, ""), 200)
+	require.Equal(t, []any{entries, entries * 7.25}, []any{v.GetInt("count"), v.GetFloat64("totalUSD")})
+	ids := map[string]bool{}
+	for _, item := range v.GetArray("data") {
+		ids[textOf(item, "caseId")] = true
+	}
+	require.Len(t, ids, entries)
+	rows, err := csv.NewReader(n.do("auditor", "GET", register+"?format=csv", "").Body).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+entries)
+	require.Equal(t, entries, strings.Count(n.do("auditor", "GET", register+"?format=html", "").Body.String(), "<td>LAZARUS</td>"))
 }
 
 // TestCasesAreListed: filters, order, pages, and what is overdue.
@@ -212,4 +255,49 @@ func TestNobodyIsTippedOff(t *testing.T) {
 		}
 	}
 	answer(t, n.do("auditor", "POST", "/v1/sanctions/cases/"+id+"/move", `{"by":"Ann","to":"OPEN","reason":"r"}`), 403)
+}
+
+// TestAFullTableTellsNobody: a BLOCK that finds no room for its case is refused, no case is
+// displaced, and whoever was screened hears nothing of cases.
+func TestAFullTableTellsNobody(t *testing.T) {
+	limits := engine.LimitsOf(engine.FormatNewest)
+	before := limits.SanctionsCases
+	t.Cleanup(func() { limits.SanctionsCases = before })
+	limits.SanctionsCases = 4
+	n := newTestNode(t)
+	opened := 0
+	pay := func(role, token string) *httptest.ResponseRecorder {
+		return n.do(role, "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"Lazarus Group"}`)
+	}
+	var first, token string
+	for ; opened < 10; opened++ {
+		_, token = n.registered("")
+		w := pay("screener", token)
+		if w.Code == 429 {
+			break
+		}
+		require.Equal(t, "BLOCK", member(t, w.Body.Bytes(), "verdict"))
+		if first == "" {
+			first = token
+		}
+	}
+	require.Positive(t, opened)
+	require.LessOrEqual(t, opened, 4)
+	size := n.store.Size()
+	refused := answer(t, pay("screener", token), 429)
+	require.Equal(t, "share_used", textOf(refused, "code"))
+	for _, word := range []string{"case", "sanction", "officer", "alert", "table\":"} {
+		require.NotContains(t, refused.String(), word)
+	}
+	batch := n.do("screener", "POST", "/v1/screen/batch", `{"payments":[{"token":"`+token+`","amount":1,"cpName":"Lazarus Group"}]}`).Body.String()
+	require.Contains(t, batch, "share_used")
+	require.NotContains(t, batch, "sanctions")
+	require.Equal(t, size, n.store.Size(), "nothing happened")
+	require.Len(t, answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200).GetArray("data"), opened, "none is displaced")
+	require.Equal(t, "BLOCK", member(t, pay("screener", first).Body.Bytes(), "verdict"), "what joins a case needs no room")
+	require.Equal(t, "PROCEED", member(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"Paper Shop"}`).Body.Bytes(), "verdict"))
+	require.True(t, strings.Contains(n.doAdmin("GET", "/metrics", "").Body.String(), `railguard_state_rows{table="sanctions_cases"} 4`))
+	id := textOf(answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200), "data", "0", "caseId")
+	answer(t, n.do("reviewer", "POST", "/v1/sanctions/cases/"+id+"/move", `{"by":"Ann","to":"NOT_THE_PARTY","reason":"a bakery"}`), 200)
+	require.Equal(t, "BLOCK", member(t, pay("screener", token).Body.Bytes(), "verdict"), "a decision makes room")
 }

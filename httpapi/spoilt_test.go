@@ -78,7 +78,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/policy/shadow/{id}/promote": {`{$why}`},
 	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
 	"POST /v1/reviews/{txnId}/withdraw":   {`{"reviewedBy":"Ann","reason":"r"}`},
-	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","valueUSD":1}}`},
+	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","action":"b","valueUSD":1}}`},
 	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","narrative":"n","bsaId":"31000000000001"}`},
 	"POST /v1/alerts/acknowledge":         {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
 	"POST /v1/alerts/{id}/acknowledge":    {`{"by":"Ann","reason":"r"}`},

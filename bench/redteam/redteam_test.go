@@ -76,6 +76,8 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T34", "a page whose name was bound to this machine reads nothing of the admin listener", w.rebound),
 		check("T35", "the sign-in reads its body strictly", w.doubledKey),
 		check("T36", "no cell of a CSV begins a formula", w.spreadsheet),
+		check("T51/cases", "nobody outside the house learns of a sanctions case: not by reads, errors, times, records or numbers", w.noCaseOutside),
+		check("T51/told", "neither events nor webhooks nor metrics tell whoever was blocked of a sanctions case", w.nobodyToldOfCases),
 		check("T37/told", "strangers hear ready or not ready", w.told),
 	)
 	written, err := conformance.ReadScripts(scripts, "attacks")

@@ -189,7 +189,7 @@ func (w *world) publicDoors(e conformance.Examiner) {
 var kindsOfObjects = []struct{ prefix, kind string }{
 	{"/v1/agents/{id}", "agent"}, {"/v1/users/{id}", "user"}, {"/v1/fleets/{id}", "fleet"}, {"/v1/webhooks/{id}", "webhook"},
 	{"/v1/audit/{txnId}", "txn"}, {"/v1/transactions/{txnId}", "txn"}, {"/v1/reviews/{txnId}", "open"}, {"/v1/queue/{txnId}", "open"},
-	{"/v1/sar/{txnId}", "case"},
+	{"/v1/sar/{txnId}", "case"}, {"/v1/sanctions/cases/{id}", "sanctions"},
 }
 
 // about is the path about an owner's object, and the body of a stranger about it. ok is false if the
@@ -279,6 +279,7 @@ func (w *world) everyList(e conformance.Examiner) {
 		"/v1/agents?limit=500", "/v1/users?limit=500", "/v1/fleets?limit=500", "/v1/audit?limit=500", "/v1/events?limit=500", "/v1/events?types=review.*,sar.*,alert.*",
 		"/v1/audit/export", "/v1/audit/export?format=csv", "/v1/webhooks", "/v1/queue", "/v1/alerts", "/v1/sar", "/v1/activity?limit=500", "/v1/cleared",
 		"/v1/audit?disposition=ESCALATE_SAR", "/v1/key",
+		"/v1/sanctions/cases?limit=500", "/v1/sanctions/blocked-property", "/v1/sanctions/blocked-property?format=csv", "/v1/events?types=sanctions.*",
 	}
 	for _, p := range []*party{w.a, w.b, w.c, w.d} {
 		own := append(slices.Clone(paths), "/v1/audit/"+p.owned["txn"], "/v1/audit/"+p.owned["case"], "/v1/audit/"+p.owned["open"],

@@ -34,7 +34,7 @@ type party struct {
 	word     string            // One of the names of everything it owns, and of nothing else.
 	name, id string            // Its legal name, if it is an operator; its id.
 	keys     map[string]string // Secrets by role; "all" has all roles that the owner can have.
-	owned    map[string]string // Ids by kind: agent, fleet, user, txn, case, webhook; and its agent's token.
+	owned    map[string]string // Ids by kind: agent, fleet, user, txn, case, sanctions, webhook; and its agent's token.
 }
 
 // world is what all attacks of one run share.
@@ -223,17 +223,16 @@ func (w *world) screenAll(e conformance.Examiner) {
 		of.owner.owned["open"] = open.Text("txnId")
 		w.must(e, w.root, "POST", "/v1/queue/"+review.Text("txnId")+"/comment", obj{"by": "Ann Officer", "comment": w.secret + " comment"})
 		w.must(e, w.root, "POST", "/v1/reviews/"+review.Text("txnId"), obj{"disposition": "ESCALATE_SAR", "reviewedBy": "Ann Officer", "notes": w.secret + " notes"})
+		w.openCase(e, of.owner, of.key, of.agent)
 	}
 	for _, p := range []*party{w.a, w.b} {
-		hook := w.call(e, w.root, "POST", "/v1/webhooks", obj{"url": "http://127.0.0.1:1/" + p.word, "operator": p.name})
-		if hook.OK() {
-			p.owned["webhook"] = hook.Text("webhookId")
-		}
+		hook := w.must(e, p.keys["operator"], "POST", "/v1/webhooks", obj{"url": "http://127.0.0.1:1/" + p.word})
+		p.owned["webhook"] = hook.Text("webhookId")
 	}
 }
 
 var (
-	suspicion  = regexp.MustCompile(`ESCALATE_SAR|"sarEscalated":true|"triggered":|"matches":\[\{|"alertId"|"sar_`)
+	suspicion  = regexp.MustCompile(`ESCALATE_SAR|"sarEscalated":true|"triggered":|"matches":\[\{|"alertId"|"sar_|case_[a-z0-9]{6}|"sanctions\.`)
 	longBase64 = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
 )
 

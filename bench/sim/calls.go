@@ -73,6 +73,8 @@ type payment struct {
 	user   engine.UserSlot // The user who pays; 0: there is none.
 	hold   uint32          // How many seconds the payment is held; 0: it is not held.
 	idem   *wire.Idem
+	causes []wire.Cause // What the list has of its counterparty: the payment is blocked.
+	rule   engine.RuleID
 }
 
 // screen makes the record of a payment as an edge would make it, from its node's state. It also
@@ -94,6 +96,9 @@ func (h *History) screen(host *Host, p *payment) (body []byte, fleet engine.Flee
 		s.User, s.UserVersion, s.UserExpires = p.user, user.CredentialVersion, user.ExpiresAt
 		s.Basis.Fold(engine.RevUser, uint32(p.user), user.Rev)
 		s.Fragment = fmt.Appendf(s.Fragment, `,"user":"%d"`, p.user)
+	}
+	if len(p.causes) > 0 {
+		s.Mask, s.Subs, s.Causes = 1<<p.rule, []byte{1}, p.causes
 	}
 	if p.hold != 0 {
 		s.Fragment = fmt.Appendf(s.Fragment, `,"hold":"%d"`, p.hold)

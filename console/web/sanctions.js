@@ -24,12 +24,12 @@ function move(item, to, done) {
   const reference = to === 'REPORTED' && h('input', {name: 'reference', required: true, maxlength: 256});
   const kind = to === 'TRUE_MATCH' && select('kind', Object.entries(kinds), 'rejected_transaction');
   const input = (name, value) => h('input', {name, maxlength: 256, value});
-  const property = {party: input('party', item.listedName ?? ''), description: input('description', ''), location: input('location', ''), authority: input('authority', ''), valueUSD: h('input', {name: 'valueUSD', inputmode: 'decimal', value: item.amountUSDC})};
-  const details = kind && h('fieldset', {hidden: true}, h('legend', null, 'The property'), field('Whose it is', property.party), field('What it is', property.description), field('Where it is', property.location), field('Legal authority', property.authority), field('Value, USD', property.valueUSD));
+  const property = {party: input('party', item.listedName ?? ''), description: input('description', ''), location: input('location', ''), authority: input('authority', ''), action: input('action', ''), valueUSD: h('input', {name: 'valueUSD', inputmode: 'decimal', value: item.amountUSDC})};
+  const details = kind && h('fieldset', {hidden: true}, h('legend', null, 'The property'), field('Whose it is', property.party), field('What it is', property.description), field('Where it is', property.location), field('Legal authority', property.authority), field('What was done with it', property.action), field('Value, USD', property.valueUSD));
   kind?.addEventListener('change', () => { details.hidden = kind.value !== 'blocked_property'; });
   dialog(`${to}: ${target(item)}`, [h('p', {class: 'action'}, `The case goes from ${item.state} to ${to}. The BLOCK stays.`), kind && field('What happened', kind), details, field('By', by), reference && field('Reference that OFAC’s system gave', reference), field(why.required ? 'Why (obligatory)' : 'Why', why)], 'Move it', 'primary', async () => {
     const said = {to, by: by.value.trim(), ...(why.value.trim() && {reason: why.value.trim()}), ...(reference && {reference: reference.value.trim()}), ...(kind && {kind: kind.value})};
-    if (kind?.value === 'blocked_property') said.property = {party: property.party.value.trim(), description: property.description.value.trim(), location: property.location.value.trim(), ...(property.authority.value.trim() && {authority: property.authority.value.trim()}), valueUSD: Number(property.valueUSD.value)};
+    if (kind?.value === 'blocked_property') said.property = {party: property.party.value.trim(), description: property.description.value.trim(), location: property.location.value.trim(), ...(property.authority.value.trim() && {authority: property.authority.value.trim()}), ...(property.action.value.trim() && {action: property.action.value.trim()}), valueUSD: Number(property.valueUSD.value)};
     await api.call(`/sanctions/cases/${item.caseId}/move`, {method: 'POST', body: said});
     toast('Done.');
     await done();

@@ -60,6 +60,7 @@ func readProperty(f *strictjson.Fields) *wire.BlockedProperty {
 	p := &wire.BlockedProperty{
 		Party: inner.RequiredText("party", engine.FieldMax), Description: inner.RequiredText("description", engine.FieldMax),
 		Location: inner.RequiredText("location", engine.FieldMax), Authority: inner.Text("authority", engine.FieldMax),
+		Action: inner.Text("action", engine.FieldMax),
 	}
 	p.Value, _ = inner.RequiredUSD("valueUSD")
 	return p
@@ -90,6 +91,7 @@ func PropertyMembers(p *wire.BlockedProperty) (m strictjson.Members) {
 	m.Text("description", p.Description)
 	m.Text("location", p.Location)
 	m.Optional("authority", p.Authority)
+	m.Optional("action", p.Action)
 	m.USD("valueUSD", p.Value)
 	return m
 }

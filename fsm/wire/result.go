@@ -24,7 +24,7 @@ type Refusal uint8
 const (
 	RefusedMalformed Refusal = iota + 1
 	RefusedNotFound
-	RefusedTransition    // The change is not possible in the current state. Result.State has the state, or Value has a leaf.
+	RefusedTransition    // The change is not possible in the current state. Result.State has the state, or Value has that of a report or a sanctions case, or a leaf.
 	RefusedDispositioned // There is a disposition already.
 	RefusedInFleet       // An agent is in another fleet.
 	RefusedNotInFleet

@@ -117,4 +117,5 @@ type BlockedProperty struct {
 	Location    string     `cbor:"3,keyasint"`
 	Authority   string     `cbor:"4,keyasint,omitempty"` // The legal authority, such as the sanctions program.
 	Value       engine.USD `cbor:"5,keyasint"`
+	Action      string     `cbor:"6,keyasint,omitempty"` // What was done with it, such as a deposit into a blocked account.
 }

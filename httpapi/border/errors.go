@@ -231,7 +231,7 @@ func StatusOf(code string) int {
 
 // RefusalOf is the common answer for a refused record. Endpoints that know more about a
 // refusal answer it themselves.
-func RefusalOf(r wire.Result) error {
+func RefusalOf(key *Key, r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:
 		return NotFound("no such resource")
@@ -289,7 +289,7 @@ func RefusalOf(r wire.Result) error {
 	case wire.RefusedSettler:
 		return NewError(http.StatusForbidden, "settler_required", "only a settler gives back what counts of this payment: a key with the role settler, and none with which the owner of the screening call can screen too")
 	case wire.RefusedShare:
-		return shareUsed(wire.SharedTable(r.Value))
+		return shareUsed(key, wire.SharedTable(r.Value))
 	case wire.RefusedLapsed:
 		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
 	case wire.RefusedNotOpen:
@@ -320,10 +320,19 @@ var madeRoomBy = [wire.SharedTables + 1]string{
 	wire.TableCases:     "sanctions cases: an officer decides some first",
 }
 
+// officersTables are filled by what officers look at, of which whoever was screened must not learn.
+var officersTables = [wire.SharedTables + 1]bool{wire.TableAlerts: true, wire.TableSanctions: true, wire.TableCases: true}
+
 // shareUsed is the answer to a call whose owner has used its share of a table.
-func shareUsed(table wire.SharedTable) error {
+func shareUsed(key *Key, table wire.SharedTable) error {
 	if table > wire.SharedTables {
 		table = 0
+	}
+	if officersTables[table] && (key == nil || !key.SeesAll()) {
+		return &Error{
+			Status: http.StatusTooManyRequests, Code: "share_used", Retry: shareRetry,
+			Message: "this owner has used its share of a table: whoever runs the service makes room first",
+		}
 	}
 	e := &Error{
 		Status: http.StatusTooManyRequests, Code: "share_used", Retry: shareRetry,

@@ -129,7 +129,7 @@ func (c *Request) refuseProposal(p Proposal, result wire.Result) error {
 			return err
 		}
 	}
-	return RefusalOf(result)
+	return RefusalOf(c.Key, result)
 }
 
 // AnswerProposal proposes and answers with the record's leaf, rendered by its kind. An

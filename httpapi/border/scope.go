@@ -161,7 +161,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/ofac/retro/{id}",
 	},
 	KindQueue: {
-		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases", "GET /v1/sanctions/blocked-property",
+		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
 	},
 	KindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",
@@ -173,7 +173,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/events", "POST /v1/webhooks/{id}/test",
 	},
 	KindExport: {
-		"GET /v1/audit/export",
+		"GET /v1/audit/export", "GET /v1/sanctions/blocked-property",
 	},
 	KindDiff: {
 		"GET /v1/ofac/{id}", "GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",

@@ -130,21 +130,7 @@ func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for fresh := false; ; fresh = true {
-		view, err := c.Judge.View()
-		if err != nil {
-			return nil, nil, err
-		}
-		if row, found := view.Alert(at); found {
-			return view, &row, nil
-		}
-		if fresh {
-			return nil, nil, noAlert()
-		}
-		if err := c.Judge.Confirm(); err != nil { // Another node may have opened it just now.
-			return nil, nil, err
-		}
-	}
+	return findRow(c, noAlert, func(view *fsm.View) (fsm.AlertRow, bool) { return view.Alert(at) })
 }
 
 func noAlert() *border.Error { return border.NotFound("no such alert, or past its 90 days") }

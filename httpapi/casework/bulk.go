@@ -118,7 +118,7 @@ func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err 
 			item.err = border.KeyConflict()
 		case wire.Refused:
 			if item.err = b.refused(item, item.result); item.err == nil {
-				item.err = border.RefusalOf(item.result)
+				item.err = border.RefusalOf(c.Key, item.result)
 			}
 		default:
 			item.err = errors.New("BUG: result code of a bulk call")

@@ -83,21 +83,10 @@ func pathProposal(c *border.Request) (*fsm.View, *fsm.Waiting, error) {
 	if !ok {
 		return nil, nil, noProposal()
 	}
-	for fresh := false; ; fresh = true {
-		view, err := c.Judge.View()
-		if err != nil {
-			return nil, nil, err
-		}
-		if waiting, open := view.Proposal(at); open && seesProposal(c, &waiting) {
-			return view, &waiting, nil
-		}
-		if fresh {
-			return nil, nil, noProposal()
-		}
-		if err := c.Judge.Confirm(); err != nil { // Another node may have taken it just now.
-			return nil, nil, err
-		}
-	}
+	return findRow(c, noProposal, func(view *fsm.View) (fsm.Waiting, bool) {
+		waiting, open := view.Proposal(at)
+		return waiting, open && seesProposal(c, &waiting)
+	})
 }
 
 func noProposal() *border.Error {

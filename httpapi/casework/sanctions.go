@@ -13,6 +13,7 @@ import (
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
@@ -26,7 +27,7 @@ func sanctionsRoutes() []border.Route {
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases/{id}", Handle: showCase},
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases/{id}/report", Handle: showCaseReport},
 		{Method: http.MethodPost, Path: "/v1/sanctions/cases/{id}/move", Reserved: true, Handle: moveCase},
-		{Method: http.MethodGet, Path: "/v1/sanctions/blocked-property", Handle: listProperty},
+		{Method: http.MethodGet, Path: "/v1/sanctions/blocked-property", Stream: true, Handle: listProperty},
 	}
 }
 
@@ -49,21 +50,7 @@ func loadCase(c *border.Request) (*fsm.View, *fsm.SanctionsRow, error) {
 	if !ok {
 		return nil, nil, noCase()
 	}
-	for fresh := false; ; fresh = true {
-		view, err := c.Judge.View()
-		if err != nil {
-			return nil, nil, err
-		}
-		if row, found := view.SanctionsCase(at); found {
-			return view, &row, nil
-		}
-		if fresh {
-			return nil, nil, noCase()
-		}
-		if err := c.Judge.Confirm(); err != nil { // Another node may have opened it just now.
-			return nil, nil, err
-		}
-	}
+	return findRow(c, noCase, func(view *fsm.View) (fsm.SanctionsRow, bool) { return view.SanctionsCase(at) })
 }
 
 // writeCaseHead writes what the state has of a case.
@@ -112,17 +99,23 @@ func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsR
 // listedName returns the name of the case's party in the list that this node has, else the one that
 // an officer gave.
 func listedName(c *border.Request, row *fsm.SanctionsRow) string {
-	if uid, is := row.Cause.UID(); is {
-		if list := c.Published().List(); list != nil {
-			if entry, known := list.Entry(uid); known {
-				return entry.Primary
-			}
-		}
+	if entry, known := listedParty(c, row); known {
+		return entry.Primary
 	}
 	if row.Facts != nil && row.Facts.Property != nil {
 		return row.Facts.Property.Party
 	}
 	return ""
+}
+
+// listedParty returns the case's party as the list that this node has says of it.
+func listedParty(c *border.Request, row *fsm.SanctionsRow) (ofac.Entry, bool) {
+	uid, is := row.Cause.UID()
+	list := c.Published().List()
+	if !is || list == nil {
+		return ofac.Entry{}, false
+	}
+	return list.Entry(uid)
 }
 
 // listCases is GET /v1/sanctions/cases, newest first. Ascending order is the order of their due
@@ -184,7 +177,6 @@ func pageOfCases(c *border.Request, kind string, write func(*fsm.View, *fsm.Sanc
 		return true
 	})
 	border.ChargeLooked(c, len(items))
-	c.Judge.Index = view.Index
 	return items, next, nil
 }
 
@@ -221,7 +213,6 @@ func showCase(c *border.Request) (border.Answer, error) {
 	}
 	m.List("history", history)
 	m.Text("note", noAdvice)
-	c.Judge.Index = view.Index
 	return c.Reply(http.StatusOK, m), nil
 }
 
@@ -271,9 +262,11 @@ func caseHistory(c *border.Request, row *fsm.SanctionsRow) (items []strictjson.M
 }
 
 // walkLeaves opens the leaves from one index to before another that have all the keys, oldest first,
-// until visit returns false. What it opened stays open until the call ends.
+// until visit returns false. What it opened stays open until the call ends. The answer rests on the
+// state as before.
 func walkLeaves(c *border.Request, from, to uint64, keys []uint64, visit func(*edge.Leaf) bool) error {
-	store := c.Records().Audit()
+	index, store := c.Judge.Index, c.Records().Audit()
+	defer func() { c.Judge.Index = index }()
 	scan := audit.Query{From: from, To: to, Examine: border.LeafScanMax, Keys: keys}
 	for more := true; more; {
 		var failed error
@@ -318,32 +311,24 @@ func moveCase(c *border.Request) (border.Answer, error) {
 			}
 			return move.Record(&c.Judge, row.Leaf, row.State)
 		},
-		Refused: func(r wire.Result) error { return caseRefused(c, r) },
+		Refused: caseRefused,
 	}, nil)
 }
 
 // caseRefused says which state the case is in, and where it may go from there.
-func caseRefused(c *border.Request, r wire.Result) error {
+func caseRefused(r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:
 		return noCase()
 	case wire.RefusedTransition:
-		if err := c.Records().WaitApplied(c.Context(), r.Index); err != nil {
-			return border.UnreadableError(err)
-		}
-		c.Judge.Renew()
-		_, row, err := loadCase(c)
-		if err != nil {
-			return err
-		}
-		return caseConflict(row)
+		return caseConflict(uint8(r.Value))
 	}
 	return nil
 }
 
-func caseConflict(row *fsm.SanctionsRow) error {
-	state, next := fsm.SanctionsState(row.State), []string{}
-	for _, to := range fsm.SanctionsNext(row.State) {
+func caseConflict(in uint8) error {
+	state, next := fsm.SanctionsState(in), []string{}
+	for _, to := range fsm.SanctionsNext(in) {
 		next = append(next, fsm.SanctionsState(to))
 	}
 	var extra strictjson.Members

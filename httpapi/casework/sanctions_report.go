@@ -2,6 +2,7 @@ package casework
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"railguard/edge"
@@ -9,17 +10,19 @@ import (
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
+	"railguard/ofac"
 	"railguard/strictjson"
 )
 
 // The report of a case has the members that the regulation asks for: 31 CFR 501.604(b) for a
-// rejected transaction, 31 CFR 501.603(b)(1) for blocked property. What only the filer knows stays
-// empty, and is marked so. Filing happens in OFAC's own system.
+// rejected transaction, 31 CFR 501.603(b)(1) for blocked property, as amended on 10 May 2024
+// (docs/sanctions.md says how that was compared). A paragraph that asks for several things has a
+// member for each. What only the filer knows stays empty, and is marked so. Filing happens in
+// OFAC's own system.
 
 const (
 	rejectedRegulation = "31 CFR 501.604(b)"
 	propertyRegulation = "31 CFR 501.603(b)(1)"
-	annualRegulation   = "31 CFR 501.603(b)(2)"
 )
 
 // reportMember is one member of a report.
@@ -40,28 +43,30 @@ type caseReport struct {
 func byFiler(*caseReport) []string { return nil }
 
 var rejectedMembers = []reportMember{
-	{"(1)", "Name and address of the person that rejected the transaction, and name, telephone and e-mail of a contact", byFiler},
-	{"(2)(i)", "Type of the transaction", (*caseReport).transactionTypes},
-	{"(2)(ii)", "Persons that take part in the transaction, and their locations", (*caseReport).participants},
-	{"(2)(iii)", "Reference numbers, dates and what else identifies the transaction", (*caseReport).references},
-	{"(3)", "The sanctions target or targets, their location, and their interest in the transaction", (*caseReport).targets},
+	{"(1)", "Name and address of the person that rejected the transaction, and name and telephone of a contact", byFiler},
+	{"(2)", "Type of the transaction", (*caseReport).transactionTypes},
+	{"(2)", "Persons that take part in the transaction, and their locations", (*caseReport).participants},
+	{"(2)", "Description of the property that is the subject of the transaction", (*caseReport).subjects},
+	{"(2)", "Reference numbers, account numbers, dates and what else identifies the transaction", (*caseReport).references},
+	{"(3)", "The sanctions target or targets, their location, and, if not evident, their interest in the transaction", (*caseReport).targets},
 	{"(4)", "Date on which the transaction was rejected", (*caseReport).dates},
-	{"(5)", "Value in U.S. dollars", (*caseReport).values},
-	{"(6)", "Legal authority under which the transaction was rejected", (*caseReport).authorities},
-	{"(7)", "Copies of payment instructions and of other documents", (*caseReport).evidence},
+	{"(5)", "Actual or estimated value in U.S. dollars", (*caseReport).values},
+	{"(6)", "Legal authority under which the transaction was rejected; \"SDN\" is none", (*caseReport).authorities},
+	{"(7)", "Copy of payment instructions and of other documents that were received", (*caseReport).evidence},
 }
 
 var propertyMembers = []reportMember{
 	{"(ii)(A)", "Name and address of the holder of the property, and name, telephone and e-mail of a contact", byFiler},
-	{"(ii)(B)(1)", "Type of the transaction", (*caseReport).transactionTypes},
-	{"(ii)(B)(2)", "Persons that take part in the transaction, and their locations", (*caseReport).participants},
-	{"(ii)(B)(3)", "Reference numbers, dates and what else identifies the transaction", (*caseReport).references},
-	{"(ii)(C)", "The sanctions target or targets, their location, and their interest in the property", (*caseReport).targets},
-	{"(ii)(D)", "Description of the property and its location", (*caseReport).property},
+	{"(ii)(B)", "Type of the transaction", (*caseReport).transactionTypes},
+	{"(ii)(B)", "Persons that take part in the transaction, and their locations", (*caseReport).participants},
+	{"(ii)(B)", "Reference numbers, dates and what else identifies the transaction", (*caseReport).references},
+	{"(ii)(C)", "The sanctions target or targets, their location, and, if not evident, their interest in the property", (*caseReport).targets},
+	{"(ii)(D)", "Description of the property, and its location", (*caseReport).property},
 	{"(ii)(E)", "Date on which the property was blocked", (*caseReport).dates},
-	{"(ii)(F)", "Value in U.S. dollars", (*caseReport).values},
-	{"(ii)(G)", "Legal authority under which the property is blocked", (*caseReport).authorities},
-	{"(ii)(H)", "Copies of payment instructions and of other documents", (*caseReport).evidence},
+	{"(ii)(F)", "Actual or estimated value in U.S. dollars", (*caseReport).values},
+	{"(ii)(G)", "Action taken with the property, such as a deposit into a blocked, interest-bearing account", (*caseReport).actions},
+	{"(ii)(H)", "Legal authority under which the property is blocked; \"SDN\" is none", (*caseReport).authorities},
+	{"(ii)(I)", "Copy of payment instructions and of other documents that were received", (*caseReport).evidence},
 }
 
 // ofRecords returns what the payments of the case say, each with its transaction.
@@ -107,6 +112,12 @@ func (r *caseReport) references() []string {
 	})
 }
 
+func (r *caseReport) subjects() []string {
+	return r.ofRecords(func(l *edge.Leaf) string {
+		return strings.TrimSuffix(string(l.Raw("_request", "amount"))+" USDC, "+requested(l, "chain", "rail"), ", ")
+	})
+}
+
 func (r *caseReport) targets() []string {
 	if code, is := r.row.Cause.Place(); is {
 		return []string{"the place " + code}
@@ -119,12 +130,42 @@ func (r *caseReport) targets() []string {
 	if name := listedName(r.c, r.row); name != "" {
 		text = name + ", " + text
 	}
-	if list := r.c.Published().List(); list != nil {
-		if entry, known := list.Entry(uid); known {
-			text += ", " + entry.Type.String() + "; programs " + strings.Join(entry.Programs, ", ")
+	if entry, known := listedParty(r.c, r.row); known {
+		text += ", " + entry.Type.String() + "; programs " + strings.Join(entry.Programs, ", ")
+	}
+	lines := []string{text}
+	for _, address := range targetLocations(r.c, r.row) {
+		lines = append(lines, "location: "+address)
+	}
+	return append(lines, r.ofRecords(func(l *edge.Leaf) string { return interestOf(l, border.UintText(uint64(uid))) })...)
+}
+
+// interestOf says as what a payment named a listed party, as far as its record tells.
+func interestOf(l *edge.Leaf, uid string) string {
+	var as []string
+	for _, match := range l.Value.GetArray("matches") {
+		if party := string(match.GetStringBytes("party")); string(match.GetStringBytes("uid")) == uid && party != "" && !slices.Contains(as, party) {
+			as = append(as, party)
 		}
 	}
-	return []string{text}
+	if as == nil {
+		return ""
+	}
+	return "named as " + strings.Join(as, " and ")
+}
+
+// targetLocations returns the addresses of the case's party in the list that this node has.
+func targetLocations(c *border.Request, row *fsm.SanctionsRow) (all []string) {
+	entry, known := listedParty(c, row)
+	if !known {
+		return nil
+	}
+	for _, fact := range entry.Facts {
+		if fact.Kind == ofac.FactPostalAddress && len(all) < caseFactsMax {
+			all = append(all, fact.Value)
+		}
+	}
+	return all
 }
 
 func (r *caseReport) dates() []string {
@@ -157,12 +198,15 @@ func (r *caseReport) authorities() []string {
 	if p := r.blocked(); p != nil && p.Authority != "" {
 		return []string{p.Authority}
 	}
-	if uid, is := r.row.Cause.UID(); is {
-		if list := r.c.Published().List(); list != nil {
-			if entry, known := list.Entry(uid); known && len(entry.Programs) > 0 {
-				return []string{"sanctions programs " + strings.Join(entry.Programs, ", ")}
-			}
-		}
+	if entry, known := listedParty(r.c, r.row); known && len(entry.Programs) > 0 {
+		return []string{"sanctions programs " + strings.Join(entry.Programs, ", ")}
+	}
+	return nil
+}
+
+func (r *caseReport) actions() []string {
+	if p := r.blocked(); p != nil && p.Action != "" {
+		return []string{p.Action}
 	}
 	return nil
 }
@@ -185,7 +229,7 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	if row.Kind == 0 {
-		return border.Answer{}, caseConflict(row)
+		return border.Answer{}, caseConflict(row.State)
 	}
 	records, whole, err := caseRecords(c, row)
 	if err != nil {
@@ -216,7 +260,6 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 	}
 	m.List("members", items)
 	m.Bool("recordsComplete", whole)
-	c.Judge.Index = view.Index
 	id := idsOf(c).CaseID(row.Leaf)
 	return answerForm(c, form, m, "sanctions-"+id, "Report under "+regulation, reportColumns, rows)
 }
@@ -239,86 +282,4 @@ func answerForm(c *border.Request, form string, m strictjson.Members, name, head
 		return tabulateRows(c, name, columns, rows)
 	}
 	return c.Reply(http.StatusOK, m), nil
-}
-
-// propertyColumns are the columns of the register as a table.
-var propertyColumns = []string{"caseId", "blockedAt", "party", "description", "location", "authority", "valueUSD", "reference", "releasedAt"}
-
-// propertyRowsMax is how much property one answer has. A register with more is refused, because a
-// part of it would look whole.
-const propertyRowsMax = 10_000
-
-// listProperty is GET /v1/sanctions/blocked-property: the register as of the end of a day in New York,
-// or as of now. Of 30 June it is the annual report, which is due on 30 September.
-func listProperty(c *border.Request) (border.Answer, error) {
-	form, err := readForm(c)
-	if err != nil {
-		return border.Answer{}, err
-	}
-	view, err := c.Judge.View()
-	if err != nil {
-		return border.Answer{}, err
-	}
-	asOf, day := view.Time, engine.NewYorkDay(view.Time)
-	if text := c.Query("asOf"); text != "" {
-		named, ok := engine.ParseDay(text)
-		if !ok || named.EndInNewYork() > view.Time {
-			return border.Answer{}, border.BadQuery("asOf", "must be a date such as 2026-06-30 that is over in New York")
-		}
-		asOf, day = named.EndInNewYork()-1, named
-	}
-	items, rows, total, more := []strictjson.Members{}, [][]string{}, engine.USD(0), false
-	view.SanctionsCases(0, true, func(row fsm.SanctionsRow) bool {
-		if !row.BlockedAt(asOf) {
-			return true
-		}
-		if more = len(items) == propertyRowsMax; more {
-			return false
-		}
-		m, cells := writeProperty(c, &row)
-		items, rows, total = append(items, m), append(rows, cells), total.Plus(row.Facts.Property.Value)
-		return true
-	})
-	if more {
-		return border.Answer{}, border.Conflict("limit_reached", "the register has more than "+border.UintText(propertyRowsMax)+" entries: read it from the log", nil)
-	}
-	border.ChargeLooked(c, len(items))
-	_, ends, due := engine.AnnualReport(view.Time)
-	var m strictjson.Members
-	m.Text("regulation", annualRegulation)
-	m.Text("note", noAdvice)
-	m.Text("asOf", string(day.AppendDate(nil)))
-	m.Int("count", int64(len(items)))
-	m.USD("totalUSD", total)
-	m.Object("annualReport", annualMembers(ends, due))
-	m.List("data", items)
-	m.Uint("asOfIndex", view.Index)
-	c.Judge.Index = view.Index
-	name := "blocked-property-" + string(day.AppendDate(nil))
-	return answerForm(c, form, m, name, "Register of blocked property as of "+string(day.AppendDate(nil)), propertyColumns, rows)
-}
-
-// annualMembers says which annual report is the newest.
-func annualMembers(ends engine.Time, due engine.Day) (m strictjson.Members) {
-	m.Text("asOf", string(engine.NewYorkDay(ends-1).AppendDate(nil)))
-	m.Text("dueOn", string(due.AppendDate(nil)))
-	return m
-}
-
-// writeProperty writes one entry of the register, as JSON and as cells.
-func writeProperty(c *border.Request, row *fsm.SanctionsRow) (m strictjson.Members, cells []string) {
-	p, id, released := row.Facts.Property, idsOf(c).CaseID(row.Leaf), ""
-	m.Text("caseId", id)
-	m.Time("blockedAt", row.At)
-	m.Text("party", p.Party)
-	m.Text("description", p.Description)
-	m.Text("location", p.Location)
-	m.TextOrNull("authority", p.Authority)
-	m.USD("valueUSD", p.Value)
-	m.TextOrNull("reference", row.Facts.Reference)
-	if row.Ended != 0 {
-		released = row.Ended.String()
-	}
-	m.TextOrNull("releasedAt", released)
-	return m, []string{id, row.At.String(), p.Party, p.Description, p.Location, p.Authority, string(engine.AppendUSD(nil, p.Value)), row.Facts.Reference, released}
 }

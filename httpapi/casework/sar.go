@@ -43,23 +43,16 @@ func loadReport(c *border.Request) (*sarCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	for fresh := false; ; fresh = true {
-		view, err := c.Judge.View()
-		if err != nil {
-			return nil, err
-		}
+	view, row, err := findRow(c, noSAR, func(view *fsm.View) (row fsm.SARRow, found bool) {
 		if first, decided := c.Published().Disposition(l.Index); decided {
-			if row, found := view.SAR(first); found {
-				return &sarCase{row: row, view: view, record: l}, nil
-			}
+			row, found = view.SAR(first)
 		}
-		if fresh {
-			return nil, noSAR()
-		}
-		if err := c.Judge.Confirm(); err != nil { // Another node may have escalated it just now.
-			return nil, err
-		}
+		return row, found
+	})
+	if err != nil {
+		return nil, err
 	}
+	return &sarCase{row: *row, view: view, record: l}, nil
 }
 
 // writeSARHead writes what the state has of a report.
@@ -144,27 +137,17 @@ func moveSAR(c *border.Request) (border.Answer, error) {
 			}
 			return move.Record(&c.Judge, r.record.Index, r.row.State)
 		},
-		Refused: func(r wire.Result) error { return sarRefused(c, r) },
+		Refused: sarRefused,
 	}, nil)
 }
 
 // sarRefused says which state the report is in.
-func sarRefused(c *border.Request, r wire.Result) error {
+func sarRefused(r wire.Result) error {
 	switch r.Refusal {
 	case wire.RefusedNotFound:
 		return noSAR()
 	case wire.RefusedTransition:
-		if err := c.Records().WaitApplied(c.Context(), r.Index); err != nil {
-			return border.UnreadableError(err)
-		}
-		l, err := c.Judge.LoadLeaf(r.Value)
-		if err != nil {
-			return err
-		}
-		state := l.Text("to")
-		if state == "" {
-			state = fsm.SARState(wire.SARDraft)
-		}
+		state := fsm.SARState(uint8(r.Value))
 		var extra strictjson.Members
 		extra.Text("state", state)
 		return border.Conflict("invalid_transition", "a report goes from DRAFT to READY (and back), from READY to FILED, and to CLOSED; this one is "+state, extra)

@@ -75,12 +75,19 @@ func printPage(c *border.Request, title, heading string, members strictjson.Memb
 		return border.Answer{}, err
 	}
 	var b strings.Builder
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html.EscapeString(title) + "</title></head><body>\n<h1>" + html.EscapeString(heading) + "</h1>\n")
+	b.WriteString(pageTop(c, title, heading))
 	printObject(&b, v, 2)
-	b.WriteString("</body></html>\n")
-	c.SetHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
+	b.WriteString(pageEnd)
 	return c.Send(http.StatusOK, []string{"text/html; charset=utf-8"}, []byte(b.String())), nil
 }
+
+// pageTop begins a page to print.
+func pageTop(c *border.Request, title, heading string) string {
+	c.SetHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
+	return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + html.EscapeString(title) + "</title></head><body>\n<h1>" + html.EscapeString(heading) + "</h1>\n"
+}
+
+const pageEnd = "</body></html>\n"
 
 // printedWords replace member names that mean little on a printed page.
 var printedWords = map[string]string{"txnId": "Transaction", "bsaId": "Id of the filing", "dueAt": "To be filed by", "narrativeIsDraft": "Narrative is a skeleton", "complete": "All are counted"}
@@ -160,11 +167,7 @@ func printList(b *strings.Builder, items []*fastjson.Value, level int) {
 		}
 		return
 	}
-	b.WriteString("<table border=\"1\" cellpadding=\"4\">\n<tr>")
-	for _, column := range columns {
-		b.WriteString("<th scope=\"col\" align=\"left\">" + html.EscapeString(printedLabel(column)) + "</th>")
-	}
-	b.WriteString("</tr>\n")
+	printHeads(b, columns)
 	for _, item := range items {
 		b.WriteString("<tr>")
 		for _, column := range columns {
@@ -173,6 +176,15 @@ func printList(b *strings.Builder, items []*fastjson.Value, level int) {
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</table>\n")
+}
+
+// printHeads begins a table.
+func printHeads(b *strings.Builder, columns []string) {
+	b.WriteString("<table border=\"1\" cellpadding=\"4\">\n<tr>")
+	for _, column := range columns {
+		b.WriteString("<th scope=\"col\" align=\"left\">" + html.EscapeString(printedLabel(column)) + "</th>")
+	}
+	b.WriteString("</tr>\n")
 }
 
 // printedColumns returns the members of all items, in order of appearance. plain tells that

@@ -50,6 +50,7 @@ var sanctionsOperations = []Operation{
 				Description string  `json:"description" length:"-FieldMax" pattern:"\\S"`
 				Location    string  `json:"location" length:"-FieldMax" pattern:"\\S"`
 				Authority   *string `json:"authority,omitempty" length:"-FieldMax" doc:"the legal authority"`
+				Action      *string `json:"action,omitempty" length:"-FieldMax" doc:"what was done with it, such as a deposit into a blocked, interest-bearing account"`
 				ValueUSD    Number  `json:"valueUSD" schema:"{\"minimum\": 0}"`
 			} `json:"property,omitempty" doc:"required for the kind blocked_property: what the register keeps"`
 		}{}, Example: `{"to": "REPORTED", "by": "Carla", "reference": "ORS-2026-000123"}`},
@@ -60,7 +61,7 @@ var sanctionsOperations = []Operation{
 	{
 		Name: "listBlockedProperty", Look: "suspicion", Route: "GET /v1/sanctions/blocked-property", Tag: "sanctions", Scope: Institution, Roles: "reviewer auditor",
 		Summary:    "The register of blocked property, now or as of a day",
-		Text:       "As of 30 June it is the annual report of 31 CFR 501.603(b)(2), due on 30 September. A draft, and no legal advice.",
+		Text:       "As of 30 June it is the annual report of 31 CFR 501.603(b)(2), due on 30 September. It is whole, and sent piece by piece: an answer that breaks off was not finished. A draft, and no legal advice.",
 		Parameters: "consistency timeout minIndex",
 		Query: []Parameter{
 			{Name: "asOf", Text: "the end of this day in New York (2026-06-30); now if left out", Of: ""},
@@ -110,6 +111,7 @@ type BlockedProperty struct {
 	Description string `json:"description"`
 	Location    string `json:"location"`
 	Authority   string `json:"authority,omitempty"`
+	Action      string `json:"action,omitempty"`
 	ValueUSD    Number `json:"valueUSD"`
 }
 
@@ -142,25 +144,31 @@ type SanctionsMove struct {
 }
 
 type PropertyRegister struct {
-	Regulation   string `json:"regulation"`
-	Note         string `json:"note"`
-	AsOf         string `json:"asOf" format:"date"`
-	Count        int64  `json:"count"`
-	TotalUSD     Number `json:"totalUSD"`
+	Regulation   string   `json:"regulation"`
+	Note         string   `json:"note"`
+	AsOf         string   `json:"asOf" format:"date"`
+	Count        int64    `json:"count"`
+	TotalUSD     Number   `json:"totalUSD"`
+	ToBeFilledIn []string `json:"toBeFilledIn" doc:"what only the filer knows"`
 	AnnualReport struct {
 		AsOf  string `json:"asOf" format:"date"`
 		DueOn string `json:"dueOn" format:"date"`
 	} `json:"annualReport" doc:"the newest one"`
 	Data []struct {
-		CaseID      string  `json:"caseId"`
-		BlockedAt   Time    `json:"blockedAt"`
-		Party       string  `json:"party"`
-		Description string  `json:"description"`
-		Location    string  `json:"location"`
-		Authority   *string `json:"authority"`
-		ValueUSD    Number  `json:"valueUSD"`
-		Reference   *string `json:"reference"`
-		ReleasedAt  *string `json:"releasedAt" format:"date-time"`
+		CaseID      string   `json:"caseId"`
+		BlockedAt   Time     `json:"blockedAt"`
+		Party       string   `json:"party"`
+		UID         string   `json:"uid,omitempty" doc:"the listed party"`
+		Place       string   `json:"place,omitempty" doc:"or the place"`
+		Locations   []string `json:"targetLocations" doc:"addresses of the listed party"`
+		Description string   `json:"description"`
+		Location    string   `json:"location"`
+		Authority   *string  `json:"authority"`
+		Action      *string  `json:"action"`
+		ValueUSD    Number   `json:"valueUSD"`
+		ValueAsOf   string   `json:"valueAsOf" format:"date" doc:"the day of the value, if it is not that of the report"`
+		Reference   *string  `json:"reference"`
+		ReleasedAt  *string  `json:"releasedAt" format:"date-time"`
 	} `json:"data"`
 	AsOfIndex int64 `json:"asOfIndex"`
 }

@@ -240,7 +240,7 @@ func (b *batch) propose(try int) {
 			moved = max(moved, item.result.Index)
 			b.waiting = append(b.waiting, i)
 		default:
-			item.err = noVerdict(item.result)
+			item.err = noVerdict(c.Key, item.result)
 		}
 	}
 	if len(b.waiting) == 0 {
@@ -305,12 +305,12 @@ func (b *batch) write(item *batchItem) {
 }
 
 // noVerdict returns the error of a payment to which the log gave no verdict.
-func noVerdict(result wire.Result) error {
+func noVerdict(key *border.Key, result wire.Result) error {
 	switch result.Code {
 	case wire.Conflict:
 		return border.KeyConflict()
 	case wire.Refused:
-		return border.RefusalOf(result)
+		return border.RefusalOf(key, result)
 	}
 	return errors.New("BUG: result code of a payment")
 }

@@ -40,7 +40,7 @@ type MemoFound struct {
 // looker until the next call.
 func (l *Looker) lookIdentifiers(f *Facts) {
 	query := &l.query
-	query.NonSDNPossible = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS })
+	query.NonSDNPossible, query.Now = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }), l.now
 	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
 		told := &f.Request.Identifiers[i]
 		query.Class, query.Value, query.Country = told.Class, told.Value, told.Country

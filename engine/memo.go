@@ -49,7 +49,7 @@ func (l *Looker) findMemoWallet(f *Facts, memo string) {
 			var found wallet.Elsewhere
 			found.Add([]byte(memo[start:i]))
 			if found.Count > 0 {
-				f.Memo.Wallet, f.Memo.Listed = f.List.Wallet(string(found.Texts))
+				f.Memo.Wallet, f.Memo.Listed = f.List.WalletAt(string(found.Texts), l.now)
 			}
 		}
 		start = i + 1
@@ -229,7 +229,7 @@ func (m *memoSearch) lookUp(class identifier.Class, text string) {
 	}
 	m.lookups++
 	query := &m.looker.query
-	query.Class, query.Value, query.Country = class, text, ""
+	query.Class, query.Value, query.Country, query.Now = class, text, "", m.looker.now
 	hit, found := m.facts.List.Identifier(query)
 	if found && (hit.Doubt <= ofac.DoubtSource || hit.Doubt == ofac.DoubtHost) {
 		m.looker.identified = append(m.looker.identified, Identified{InMemo, class, hit})

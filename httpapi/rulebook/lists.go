@@ -301,7 +301,7 @@ func entriesMembers(list *ofac.Index, uids []uint32, most int) strictjson.Member
 		m.Text("uid", strconv.FormatUint(uint64(uid), 10))
 		m.Text("name", entry.Primary)
 		m.Text("type", entry.Type.String())
-		m.Text("list", edge.ListName(entry.Lists))
+		m.Text("list", entry.List)
 		m.Texts("programs", entry.Programs)
 		items = append(items, m)
 	}

@@ -57,7 +57,7 @@ func TestIdentifiersAreJudged(t *testing.T) {
 	}{
 		{identifier.BIC, "QUUXIRTH", "", RulePartyName, subIdentifierListed},
 		{identifier.BIC, "quux ir th 123", "", RulePartyName, subIdentifierListed},
-		{identifier.BIC, "QUUXIRTJ", "", 0, 0},
+		{identifier.BIC, "QUUXDETJ", "", 0, 0},
 		{identifier.BIC, "FROBRUMMXXX", "", RulePartyName, subIdentifierListed},
 		{identifier.BIC, "QUUX", "", RuleRailChain, subUnsound},
 		{identifier.IBAN, "DE89370400440532013001", "", RuleRailChain, subUnsound + 1},
@@ -69,13 +69,13 @@ func TestIdentifiersAreJudged(t *testing.T) {
 		{identifier.TaxID, "7707083893", "", RulePartyName, subIdentifierListed},
 		{identifier.TaxID, "7707083893", "Kazakhstan", RulePossibleName, subIdentifierPossible},
 		{identifier.Registration, "7707083893", "RU", RulePossibleName, subIdentifierPossible},
-		{identifier.Registration, "7707083893", "KZ", 0, 0},
+		{identifier.Registration, "7707083893", "KZ", RulePossibleName, subIdentifierPossible}, // Two doubts are still an officer's.
 		{identifier.TaxID, "7744000912", "KZ", 0, 0}, // Doubtful, and not on a core source.
 		{identifier.TaxID, "7744000912", "RU", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "10581", "IR", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "00010581", "IR", RulePartyName, subIdentifierListed},
 		{identifier.Registration, "10581", "", RulePossibleName, subIdentifierPossible},
-		{identifier.Registration, "10581", "DE", 0, 0},
+		{identifier.Registration, "10581", "DE", RulePossibleName, subIdentifierPossible},
 		{identifier.NationalID, "12345", "DE", RulePossibleName, subIdentifierPossible},
 		{identifier.Passport, "T 36369585", "IR", RulePartyName, subIdentifierListed},
 		{identifier.Passport, "Т36369585", "", RulePartyName, subIdentifierListed}, // A Cyrillic letter.

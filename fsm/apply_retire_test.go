@@ -57,6 +57,7 @@ func TestAgentsRetire(t *testing.T) {
 		require.Equal(t, w.m.Freeze().Digest(), view.Digest())
 	}
 	w.m = restoredFrom(t, w.m)
+	w.confirmList()
 	require.Equal(t, `PROCEED null`, verdict(w.screen(third, 1)))
 	for _, body := range []any{
 		&wire.Status{Target: wire.TargetAgent, Slot: uint32(root), To: engine.Active}, &wire.Status{Target: wire.TargetAgent, Slot: uint32(root), To: engine.Revoked},
@@ -143,6 +144,7 @@ func TestARetiredAgentNeverPasses(t *testing.T) {
 	_, r := w.register("a delegate", parent(slot))
 	require.Equal(t, wire.RefusedNotFound, r.Refusal)
 	another, _ := w.register("another")
+	w.confirmList()
 	require.Equal(t, `PROCEED null`, verdict(w.screen(another, 1)))
 }
 

@@ -2,12 +2,14 @@ package fsm
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/engine"
 	"railguard/fsm/leaf"
 )
 
@@ -18,11 +20,18 @@ var unseen = []string{
 }
 
 // Leaves of random histories have exactly the members of their kind's struct, in its order,
-// after the head.
+// after the head. Agents are old enough to retire only a month after each history.
 func TestLeavesAreWrittenFromTheirStructs(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(20) {
-		for _, data := range history(t, seed, 2500).leaves {
+		w, random := history(t, seed, 2500), rand.New(rand.NewPCG(seed, 17))
+		w.retireSome(random)
+		for range 2 {
+			w.now += w.m.limits.AgentValidity/2 + engine.DayLength
+			w.tick()
+		}
+		w.retireSome(random)
+		for _, data := range w.leaves {
 			if leaf.FormOf(data) != leaf.FormEvent {
 				continue
 			}

@@ -27,7 +27,7 @@ func (w *world) randomCall(random *rand.Rand) *wire.Screen {
 		s.Expires = w.now + engine.Time(random.IntN(3)) - 1
 	}
 	if random.IntN(12) == 0 {
-		s.Agent, s.Basis.Revs, s.Version, s.Mask, s.Subs = 0, 0, 0, 1<<24, []byte{1}
+		s.Agent, s.Basis.Revs, s.Version, s.Mask, s.Subs = 0, 0, 0, 1<<23, []byte{7}
 	}
 	if user := pick[engine.UserSlot](random, int(w.m.registry.users.Next()-1)); user != 0 && (s.Agent == 0 || random.IntN(2) == 0) {
 		s.User, s.UserVersion, s.UserExpires = user, uint16(random.IntN(3)), w.now+engine.Time(random.IntN(2))*engine.Hour
@@ -48,7 +48,7 @@ func (w *world) randomCall(random *rand.Rand) *wire.Screen {
 
 // The rules and reasons of R2 that the random calls must have met.
 var (
-	viewedRules = []engine.RuleID{0, 2, 8, 11, 12, 16, 17, 21, 22, 24}
+	viewedRules = []engine.RuleID{0, 2, 8, 11, 12, 16, 17, 21, 22, 23}
 	viewedSubs  = []engine.Sub{engine.SubKeyRevoked, engine.SubSuperseded, engine.SubOperator, engine.SubSuspended, engine.SubRevoked, engine.SubExpired, engine.SubUserSuperseded}
 )
 

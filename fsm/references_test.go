@@ -23,6 +23,7 @@ func TestReferenceIsUsedOnce(t *testing.T) {
 	second := w.held(slot, 1, 0, 9)
 	require.Equal(t, engine.Proceed, second.Verdict, "what was released is free again")
 	w.now += 30*engine.DayLength - 1
+	w.confirmList()
 	require.Equal(t, engine.Review, w.held(slot, 1, 0, 9).Verdict)
 	w.now++
 	require.Equal(t, engine.Proceed, w.held(slot, 1, 0, 9).Verdict)

@@ -64,3 +64,9 @@ func (n *testNode) doAdmin(method, path, body string, headers ...string) *httpte
 func testKey(name string) wire.APIKey {
 	return wire.APIKey{ID: "key_" + name, Name: "test " + name, Roles: wire.RoleAdmin}
 }
+
+// confirmList says that the list in force is the newest, as a fetch does that finds no other.
+func (n *testNode) confirmList() {
+	n.t.Helper()
+	n.must(wire.KindListActivate, &wire.ListActivate{Digest: n.List().Digest(), Refresh: true})
+}

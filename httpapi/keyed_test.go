@@ -244,6 +244,7 @@ func TestReferencesAreKeptForAMonth(t *testing.T) {
 	n.flood()
 	require.Equal(t, paid, usedBy("paid", 200), "a settle changes nothing of it")
 	n.advance(engine.ReferenceKept - engine.Minute)
+	n.confirmList()
 	n.flood()
 	n.pay("paid", "", "REVIEW")
 	n.advance(2 * engine.Minute)

@@ -123,6 +123,7 @@ func TestErasedUserIsUnknown(t *testing.T) {
 	for range 33 {
 		n.advance(engine.DayLength)
 	}
+	n.confirmList()
 	require.Nil(t, n.User(1), "erased")
 	require.Equal(t, "UNKNOWN R1_NO_CREDENTIAL", verdict(t, n.screen(token, `,"userToken":"`+user+`"`)))
 	require.Equal(t, "UNKNOWN R1_NO_CREDENTIAL", verdict(t, n.screen(user, "")))

@@ -23,8 +23,17 @@ var clockChecks = []Check{
 	{ID: "T060a", Title: "a token past exp is BLOCK R2, not UNKNOWN", Source: Literal, Needs: NeedTestClock, phase: phaseClock, run: checkExpired},
 }
 
-// advance moves the clock of the target and demands that its time moved by as much.
+// advance moves the clock of the target, and has it confirm its list at the new time: a target
+// that lived those days would have fetched it daily.
 func (p *probe) advance(stretch time.Duration) {
+	p.leap(stretch)
+	if !p.cfg.OnlySpec {
+		p.status(p.post("/v1/ofac/sync", obj{}), 202)
+	}
+}
+
+// leap moves the clock of the target and demands that its time moved by as much.
+func (p *probe) leap(stretch time.Duration) {
 	before := p.now()
 	a := p.post("/v1/test/clock", obj{"advance": stretch.String()})
 	lacking := a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status == http.StatusForbidden
@@ -147,7 +156,7 @@ func checkFutureSettings(p *probe) {
 }
 
 func checkStaleList(p *probe) {
-	p.advance(2*day + time.Hour)
+	p.leap(2*day + time.Hour)
 	health := p.get("/v1/health")
 	p.same(health, "ofac.stale", true)
 	g := p.register()

@@ -132,7 +132,8 @@ func (k *Keeper) firstImport(ctx context.Context) bool {
 }
 
 // confirmSample counts the embedded list as confirmed, on the node that leads after a start: nobody
-// publishes a newer one. A cluster that goes on with it for ofac.reviewAge reviews its payments.
+// publishes a newer one. A cluster that goes on with it for ofac.reviewAge reviews its payments
+// until it starts again or is asked to sync.
 func (k *Keeper) confirmSample(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -142,7 +143,7 @@ func (k *Keeper) confirmSample(ctx context.Context) {
 			return
 		}
 		if k.isLeader() {
-			if err := k.renewList(ctx, list.Digest, "embedded"); err != nil {
+			if err := k.confirmEmbedded(ctx); err != nil {
 				k.log.Warn("the sample list is not confirmed", "error", err)
 			}
 			return

@@ -144,10 +144,10 @@ func (k *Keeper) LastSync() Report {
 }
 
 // Sync fetches the lists once; started is false when a run is already under way. A failed
-// run keeps the old list.
+// run keeps the old list. A node without a source confirms the embedded sample, and no other list.
 func (k *Keeper) Sync(ctx context.Context) (started bool, err error) {
 	if len(k.sync.attempts) == 0 {
-		return true, errNoSource
+		return true, k.confirmEmbedded(ctx)
 	}
 	if !k.sync.busy.TryLock() {
 		return false, nil
@@ -170,6 +170,15 @@ func (k *Keeper) Sync(ctx context.Context) (started bool, err error) {
 	})
 	k.config.Ran(err)
 	return true, err
+}
+
+// confirmEmbedded counts the sample as confirmed: this binary is all that publishes it.
+func (k *Keeper) confirmEmbedded(ctx context.Context) error {
+	list := k.node.Settings().List
+	if !k.config.Dev || list == nil || !list.Sample {
+		return errNoSource
+	}
+	return k.renewList(ctx, list.Digest, "embedded")
 }
 
 // fetchLists uses the first attempt whose lists may be active. A mirror's attempts are

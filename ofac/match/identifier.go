@@ -32,7 +32,7 @@ const (
 	DoubtClass          // The list has the number as an identifier of another kind.
 	DoubtCountry        // The countries differ.
 	DoubtHost           // Only the host of a listed page is the same, or the registered domain of a listed host.
-	doubtTooGreat       // Two doubts at once: another party.
+	doubtUnset          // No listed identifier was found yet.
 )
 
 var doubtTexts = [...]string{
@@ -59,18 +59,13 @@ type IdentifierMatch struct {
 	Doubt   Doubt            // NoDoubt: exactly this identifier.
 }
 
-// Lengths of numbers. Registers of many countries count from one, so that every short number is
-// somebody's in most of them: a register with 500 listed parties whose numbers have four digits has
-// every twentieth of these.
-const (
-	shortNumber   = 8 // From here on a number is so rare that it needs no country.
-	foreignNumber = 7 // From here on a number of another country is told.
-	otherNumber   = 4 // From here on a number of an unknown kind needs no country.
-)
+// shortNumber is the length from which on a number is so rare that it needs no country. Registers
+// of many countries count from one, so that every short number is somebody's in most of them.
+const shortNumber = 8
 
 // Identifier looks up an identifier. It is a pure function of the list and the query.
 func (x *Index) Identifier(q *IdentifierQuery) (IdentifierMatch, bool) {
-	s := identifierSearch{index: x, query: q, best: IdentifierMatch{Doubt: doubtTooGreat}}
+	s := identifierSearch{index: x, query: q, best: IdentifierMatch{Doubt: doubtUnset}}
 	s.lookUpClass(q.Class)
 	// An e-mail address or a website that is told as something else is read as what it is.
 	if q.Class != identifier.Email && strings.IndexByte(q.Value, '@') > 0 {
@@ -168,14 +163,14 @@ func (s *identifierSearch) lookUp(key []byte, above bool) {
 		}
 		doubt := s.doubtOf(row.Class, len(key)-1, country)
 		if posting.Use() == index.UseShared || posting.Use() == index.UseOwner {
-			doubt = addDoubt(doubt, DoubtHost)
+			doubt = max(doubt, DoubtHost)
 		}
 		s.consider(&row, IdentifierMatch{Class: row.Class, Label: label, Value: value, Country: country, Doubt: doubt})
 	}
 }
 
-// doubtOf judges a listed identifier with the bytes of the one that was asked for. A number of class
-// Other can be any other kind, so that a missing country adds no second doubt.
+// doubtOf judges a listed identifier with the bytes of the one that was asked for. Of several doubts
+// it returns the greatest: an officer decides, however many there are.
 func (s *identifierSearch) doubtOf(listed identifier.Class, length int, country string) Doubt {
 	doubt := NoDoubt
 	if listed != s.query.Class {
@@ -187,27 +182,13 @@ func (s *identifierSearch) doubtOf(listed identifier.Class, length int, country 
 	asked, known := countryCode(s.query.Country), ListedCountry(country)
 	switch {
 	case asked != "" && known != "" && asked != known:
-		if length < foreignNumber {
-			return doubtTooGreat
+		return max(doubt, DoubtCountry)
+	case asked == "" || known == "":
+		if length < shortNumber {
+			return max(doubt, DoubtShort)
 		}
-		return addDoubt(doubt, DoubtCountry)
-	case asked != "" && known != "" || length >= shortNumber:
-		return doubt
-	case listed == identifier.Other && length >= otherNumber:
-		return doubt
 	}
-	return addDoubt(doubt, DoubtShort)
-}
-
-// addDoubt returns the doubt of two that may both be there.
-func addDoubt(a, b Doubt) Doubt {
-	switch {
-	case a == NoDoubt:
-		return b
-	case b == NoDoubt:
-		return a
-	}
-	return doubtTooGreat
+	return doubt
 }
 
 // ListedCountry returns the code of a country as a list writes it, "" if it cannot be read.
@@ -224,7 +205,7 @@ func (s *identifierSearch) consider(row *index.IdentifierRow, m IdentifierMatch)
 	if m.Doubt == NoDoubt && !entity.Lists.Block() {
 		m.Doubt = DoubtSource
 	}
-	if m.Doubt == doubtTooGreat || m.Doubt > DoubtSource && !entity.Lists.Core() && !s.query.NonSDNPossible {
+	if m.Doubt > DoubtSource && !entity.Lists.Core() && !s.query.NonSDNPossible {
 		return
 	}
 	m.UID, m.Lists = entity.UID, entity.Lists

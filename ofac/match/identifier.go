@@ -26,13 +26,13 @@ type Doubt uint8
 
 // The doubts, from the smallest.
 const (
-	NoDoubt       Doubt = iota
-	DoubtSource         // The identifier is the listed one, on a source that an officer reviews.
-	DoubtShort          // One side tells no country, and the number is short.
-	DoubtClass          // The list has the number as an identifier of another kind.
-	DoubtCountry        // The countries differ.
-	DoubtHost           // Only the host of a listed page is the same, or the registered domain of a listed host.
-	doubtUnset          // No listed identifier was found yet.
+	NoDoubt      Doubt = iota
+	DoubtSource        // The identifier is the listed one, on a source that an officer reviews.
+	DoubtShort         // One side tells no country, and the number is short.
+	DoubtClass         // The list has the number as an identifier of another kind.
+	DoubtCountry       // The countries differ.
+	DoubtHost          // Only the host of a listed page is the same, or the registered domain of a listed host.
+	doubtUnset         // No listed identifier was found yet.
 )
 
 var doubtTexts = [...]string{

@@ -15,6 +15,7 @@ import (
 type Activation struct {
 	Grounds         edge.Grounds
 	Force, Rollback bool
+	EntryByEntry    bool   // Persons change single entries of a list beside OFAC's.
 	ChosenAt        uint64 // List version at which "the one before" was chosen; 0: the list was named by its id.
 }
 
@@ -43,10 +44,16 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, now engine.Time,
 			return nil, err
 		}
 		problems = Problems(j, info, record.Left, now)
+		if a.EntryByEntry {
+			problems = judge.EntryByEntry(problems)
+		}
 	} else {
 		// The files of the active list were imported once more. That changes nothing, but shows
 		// that the list is current.
-		record.Refresh = slices.ContainsFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
+		at := slices.IndexFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
+		if record.Refresh = at >= 0; record.Refresh {
+			record.List = settings.Staged[at].Brings
+		}
 	}
 	record.Force = a.forces(problems)
 	if judge.Final(problems) || record.Force && !a.Force {
@@ -78,7 +85,7 @@ func (a *Activation) forces(problems []string) bool {
 // it gives way to the next rollback or fetch.
 func RollbackTo(info *wire.ListInfo) wire.ListInfo {
 	back := *info
-	back.Uploaded = false
+	back.Uploaded, back.Brings = false, ""
 	return back
 }
 

@@ -46,7 +46,7 @@ func (s *Snapshot) Replace(list ofac.Further, part *Part) (Snapshot, error) {
 	next.Meta.Further = append(next.Meta.Further, list)
 	slices.SortFunc(next.Meta.Further, func(a, b ofac.Further) int { return int(a.Number) - int(b.Number) })
 	next.Meta.AsOf[list.Source()] = part.AsOf
-	next.Meta.Source = joinSource(next.Meta.Source, list.ID+"_"+strings.ToUpper(list.Format), part.AsOf)
+	next.nameLists()
 	return next, nil
 }
 
@@ -65,10 +65,10 @@ func (s *Snapshot) Under(older *Snapshot) Snapshot {
 	next := Snapshot{Entities: slices.Clone(s.Entities), Meta: s.Meta}
 	next.Meta.Further = older.Meta.Further
 	for i := range next.Meta.Further {
-		list := &next.Meta.Further[i]
-		next.Meta.AsOf[list.Source()] = older.Meta.AsOf[list.Source()]
-		next.Meta.Source = joinSource(next.Meta.Source, list.ID+"_"+strings.ToUpper(list.Format), older.Meta.AsOf[list.Source()])
+		source := next.Meta.Further[i].Source()
+		next.Meta.AsOf[source] = older.Meta.AsOf[source]
 	}
+	next.nameLists()
 	for i := range older.Entities {
 		if older.Entities[i].Lists.IsFurther() {
 			next.Entities = append(next.Entities, older.Entities[i])
@@ -110,7 +110,7 @@ func (s *Snapshot) without(list *ofac.Further) Snapshot {
 	for i := range s.Meta.Further {
 		if one := &s.Meta.Further[i]; one.Number == list.Number {
 			next.Meta.AsOf[one.Source()] = 0
-			next.Meta.Source = dropSource(next.Meta.Source, one.ID+"_")
+			next.Meta.Source = dropSource(next.Meta.Source, one.ID)
 		}
 	}
 	return next
@@ -160,18 +160,27 @@ func (n *numbering) next(entity *ofac.Entity) (uint32, error) {
 	return 0, fmt.Errorf("no number is free for %q", entity.ID)
 }
 
-func joinSource(text, name string, asOf int64) string {
-	if asOf != 0 {
-		name += " " + feed.DateText(asOf)
+// nameLists names the lists behind OFAC's sources in the text about where the snapshot comes from, by
+// their numbers, so that the same lists make the same bytes whichever came last.
+func (s *Snapshot) nameLists() {
+	for i := range s.Meta.Further {
+		s.Meta.Source = dropSource(s.Meta.Source, s.Meta.Further[i].ID)
 	}
-	if text == "" {
-		return name
+	for i := range s.Meta.Further {
+		list := &s.Meta.Further[i]
+		name := list.ID + "_" + strings.ToUpper(list.Format)
+		if asOf := s.Meta.AsOf[list.Source()]; asOf != 0 {
+			name += " " + feed.DateText(asOf)
+		}
+		if s.Meta.Source != "" {
+			s.Meta.Source += feed.SourceJoint
+		}
+		s.Meta.Source += name
 	}
-	return text + feed.SourceJoint + name
 }
 
-// dropSource drops the part of a list's description that begins like a source's.
-func dropSource(text, begins string) string {
+// dropSource drops the part that names a list.
+func dropSource(text, id string) string {
 	parts := strings.Split(text, feed.SourceJoint)
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return strings.HasPrefix(part, begins) }), feed.SourceJoint)
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return strings.HasPrefix(part, id+"_") }), feed.SourceJoint)
 }

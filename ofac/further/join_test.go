@@ -53,7 +53,7 @@ func TestReplace(t *testing.T) {
 	require.Equal(t, before["b"], after["b"])
 	require.Equal(t, uids(&two, "other"), uids(&three, "other"))
 	require.Len(t, three.Meta.Further, 2)
-	require.Equal(t, "SDN_CSV 2026-01-01 + other_OWN + house_OWN", three.Meta.Source)
+	require.Equal(t, "SDN_CSV 2026-01-01 + house_OWN + other_OWN", three.Meta.Source)
 	for _, entity := range three.EntitiesOf(three.Meta.FurtherNamed("house")) {
 		require.True(t, entity.Lists.Block())
 	}

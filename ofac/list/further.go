@@ -88,6 +88,11 @@ func (m *Meta) NameOf(l Lists) string {
 	return l.First().String()
 }
 
+// IsFurther reports whether a source is that of one of the further lists.
+func (m *Meta) IsFurther(source Source) bool {
+	return slices.ContainsFunc(m.Further, func(row Further) bool { return row.Source() == source })
+}
+
 // FurtherNamed finds a further list by its id; nil: there is none.
 func (m *Meta) FurtherNamed(id string) *Further {
 	for i := range m.Further {

@@ -285,7 +285,7 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 		return member(t, w.Body.Bytes(), "txnId")
 	}
 	reviewed := pay("60", `,"cpType":"ghost"`, "REVIEW R20_COUNTERPARTY") // In the backtest this payment proceeds.
-	over := pay("60", "", "PROCEED null")                                      // In the backtest this payment is above the limit: 60 + 60.
+	over := pay("60", "", "PROCEED null")                                 // In the backtest this payment is above the limit: 60 + 60.
 	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+reviewed, `{"disposition":"APPROVED","reviewedBy":"ann"}`), 200)
 	under := pay("10", "", "REVIEW R11_DAILY_LIMIT")                                                  // In the backtest this payment is within the limit: 60 + 10.
 	pay("35", "", "REVIEW R11_DAILY_LIMIT")                                                           // In the backtest the verdict is the same: 70 + 35.

@@ -15,8 +15,9 @@ import (
 type Activation struct {
 	Grounds         edge.Grounds
 	Force, Rollback bool
-	EntryByEntry    bool   // Persons change single entries of a list beside OFAC's.
-	ChosenAt        uint64 // List version at which "the one before" was chosen; 0: the list was named by its id.
+	EntryIDs        []string // Those entries.
+	EntryByEntry    bool     // Persons change single entries of a list beside OFAC's.
+	ChosenAt        uint64   // List version at which "the one before" was chosen; 0: the list was named by its id.
 }
 
 // Problems says what speaks against making a list the active one now: staging says it, the list's
@@ -66,6 +67,9 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, now engine.Time,
 	m.Texts("problems", problems)
 	if record.Left.Any() {
 		m.Object("left", LeftMembers(record.Left))
+	}
+	if len(a.EntryIDs) > 0 {
+		m.Texts("entryIds", a.EntryIDs)
 	}
 	a.Grounds.Write(&m)
 	var err error

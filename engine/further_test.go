@@ -43,56 +43,63 @@ func furtherLists(t testing.TB) *ofac.Index {
 	return list
 }
 
+// telling tells a business identifier code.
+func telling(value string) func(*Facts) {
+	return func(f *Facts) {
+		f.Request.Identifiers[0], f.Request.IdentifierCount = Identifier{Class: identifier.BIC, Value: value}, 1
+	}
+}
+
+// paying tells one of the member wallets.
+func paying(role WalletRole, wallet string) func(*Facts) {
+	return func(f *Facts) {
+		f.Request.Wallets[0], f.Request.WalletCount = RoleWallet{Role: role, Address: wallet}, 1
+	}
+}
+
+func judgedAt(now Time, change func(*Facts)) func(*Facts) {
+	return func(f *Facts) { f.Now = now; change(f) }
+}
+
+var furtherCases = map[string]struct {
+	change func(*Facts)
+	rule   RuleID
+	sub    Sub
+	list   string
+}{
+	"nobody":                     {func(*Facts) {}, 0, 0, ""},
+	"name, reviewed":             {func(f *Facts) { f.Request.Name = "mountain crater mining" }, 21, 10, "UN Security Council"},
+	"operator's name, reviewed":  {func(f *Facts) { f.Chain[0].OperatorLegalName = "Mountain Crater Mining" }, 21, 11, "UN Security Council"},
+	"wallet, reviewed":           {func(f *Facts) { f.Request.Wallet = reviewedWallet }, 21, 13, "UN Security Council"},
+	"operator's wallet, review":  {func(f *Facts) { f.Chain[0].OperatorWallet = reviewedWallet }, 21, 14, "UN Security Council"},
+	"payer, reviewed":            {func(f *Facts) { f.Request.Payer = reviewedWallet }, 21, 15, "UN Security Council"},
+	"fee, reviewed":              {paying(WalletFee, reviewedWallet), 21, 16, "UN Security Council"},
+	"identifier, reviewed":       {telling("UNITKPPYXXX"), 21, 17, "UN Security Council"},
+	"name, blocks":               {func(f *Facts) { f.Request.Name = "Known Defrauder Holdings" }, 7, 4, "House list"},
+	"operator's name, blocks":    {func(f *Facts) { f.Chain[0].OperatorLegalName = "Known Defrauder Holdings" }, 5, 6, "House list"},
+	"wallet, blocks":             {func(f *Facts) { f.Request.Wallet = blockedWallet }, 6, 3, "House list"},
+	"operator's wallet, blocks":  {func(f *Facts) { f.Chain[0].OperatorWallet = blockedWallet }, 4, 4, "House list"},
+	"payer, blocks":              {func(f *Facts) { f.Request.Payer = blockedWallet }, 4, 5, "House list"},
+	"payer in wallets, blocks":   {paying(WalletPayer, blockedWallet), 4, 5, "House list"},
+	"fee, blocks":                {paying(WalletFee, blockedWallet), 6, 4, "House list"},
+	"identifier, blocks":         {telling("HOUSDEFF"), 7, 5, "House list"},
+	"OFAC's wallet":              {func(f *Facts) { f.Request.Wallet = ofacWallet }, 6, 1, ""},
+	"OFAC's identifier":          {telling("OFACIRTH"), 7, 3, ""},
+	"wallet before its end":      {judgedAt(999, func(f *Facts) { f.Request.Wallet = endingWallet }), 6, 3, "House list"},
+	"wallet at its end":          {judgedAt(1000, func(f *Facts) { f.Request.Wallet = endingWallet }), 0, 0, ""},
+	"name before its end":        {judgedAt(999, func(f *Facts) { f.Request.Name = "Briefly Listed Traders" }), 7, 4, "House list"},
+	"name at its end":            {judgedAt(1000, func(f *Facts) { f.Request.Name = "Briefly Listed Traders" }), 0, 0, ""},
+	"identifier before its end":  {judgedAt(999, telling("ENDBGB2L")), 7, 5, "House list"},
+	"identifier after its end":   {judgedAt(2000, telling("ENDBGB2L")), 0, 0, ""},
+	"a name that resembles one":  {func(f *Facts) { f.Request.Name = "Mountain Kraters Mining" }, 0, 0, ""},
+	"OFAC before a list, wallet": {func(f *Facts) { f.Request.Wallet, f.Request.Elsewhere = reviewedWallet, ofacWallet }, 6, 1, ""},
+}
+
 // An exact hit on a list that is reviewed is R21, one on a list that blocks is the rule of an OFAC
 // hit; the reason names the list. Nothing else changes a payment that nobody has listed.
 func TestListsBesideOFACs(t *testing.T) {
 	list := furtherLists(t)
-	bic := func(value string) func(*Facts) {
-		return func(f *Facts) {
-			f.Request.Identifiers[0], f.Request.IdentifierCount = Identifier{Class: identifier.BIC, Value: value}, 1
-		}
-	}
-	other := func(role WalletRole, wallet string) func(*Facts) {
-		return func(f *Facts) {
-			f.Request.Wallets[0], f.Request.WalletCount = RoleWallet{Role: role, Address: wallet}, 1
-		}
-	}
-	at := func(now Time, change func(*Facts)) func(*Facts) {
-		return func(f *Facts) { f.Now = now; change(f) }
-	}
-	for name, test := range map[string]struct {
-		change func(*Facts)
-		rule   RuleID
-		sub    Sub
-		list   string
-	}{
-		"nobody":                     {func(*Facts) {}, 0, 0, ""},
-		"name, reviewed":             {func(f *Facts) { f.Request.Name = "mountain crater mining" }, 21, 10, "UN Security Council"},
-		"operator's name, reviewed":  {func(f *Facts) { f.Chain[0].OperatorLegalName = "Mountain Crater Mining" }, 21, 11, "UN Security Council"},
-		"wallet, reviewed":           {func(f *Facts) { f.Request.Wallet = reviewedWallet }, 21, 13, "UN Security Council"},
-		"operator's wallet, review":  {func(f *Facts) { f.Chain[0].OperatorWallet = reviewedWallet }, 21, 14, "UN Security Council"},
-		"payer, reviewed":            {func(f *Facts) { f.Request.Payer = reviewedWallet }, 21, 15, "UN Security Council"},
-		"fee, reviewed":              {other(WalletFee, reviewedWallet), 21, 16, "UN Security Council"},
-		"identifier, reviewed":       {bic("UNITKPPYXXX"), 21, 17, "UN Security Council"},
-		"name, blocks":               {func(f *Facts) { f.Request.Name = "Known Defrauder Holdings" }, 7, 4, "House list"},
-		"operator's name, blocks":    {func(f *Facts) { f.Chain[0].OperatorLegalName = "Known Defrauder Holdings" }, 5, 6, "House list"},
-		"wallet, blocks":             {func(f *Facts) { f.Request.Wallet = blockedWallet }, 6, 3, "House list"},
-		"operator's wallet, blocks":  {func(f *Facts) { f.Chain[0].OperatorWallet = blockedWallet }, 4, 4, "House list"},
-		"payer, blocks":              {func(f *Facts) { f.Request.Payer = blockedWallet }, 4, 5, "House list"},
-		"payer in wallets, blocks":   {other(WalletPayer, blockedWallet), 4, 5, "House list"},
-		"fee, blocks":                {other(WalletFee, blockedWallet), 6, 4, "House list"},
-		"identifier, blocks":         {bic("HOUSDEFF"), 7, 5, "House list"},
-		"OFAC's wallet":              {func(f *Facts) { f.Request.Wallet = ofacWallet }, 6, 1, ""},
-		"OFAC's identifier":          {bic("OFACIRTH"), 7, 3, ""},
-		"wallet before its end":      {at(999, func(f *Facts) { f.Request.Wallet = endingWallet }), 6, 3, "House list"},
-		"wallet at its end":          {at(1000, func(f *Facts) { f.Request.Wallet = endingWallet }), 0, 0, ""},
-		"name before its end":        {at(999, func(f *Facts) { f.Request.Name = "Briefly Listed Traders" }), 7, 4, "House list"},
-		"name at its end":            {at(1000, func(f *Facts) { f.Request.Name = "Briefly Listed Traders" }), 0, 0, ""},
-		"identifier before its end":  {at(999, bic("ENDBGB2L")), 7, 5, "House list"},
-		"identifier after its end":   {at(2000, bic("ENDBGB2L")), 0, 0, ""},
-		"a name that resembles one":  {func(f *Facts) { f.Request.Name = "Mountain Kraters Mining" }, 0, 0, ""},
-		"OFAC before a list, wallet": {func(f *Facts) { f.Request.Wallet, f.Request.Elsewhere = reviewedWallet, ofacWallet }, 6, 1, ""},
-	} {
+	for name, test := range furtherCases {
 		t.Run(name, func(t *testing.T) {
 			f := cleanFacts()
 			f.List, f.Now = list, 5

@@ -35,7 +35,7 @@ const entriesMost = 100
 
 // getListStatus is GET /v1/lists: each list, how old it is and whether it is late.
 func (b *Room) getListStatus(c *border.Request) (border.Answer, error) {
-	s := c.Judge.Terms.Settings
+	s := c.Published().Settings()
 	now := c.Published().LogTime()
 	lists := []strictjson.Members{}
 	if s.List != nil {
@@ -96,7 +96,7 @@ func writeListState(m *strictjson.Members, entries, names, wallets uint32, publi
 
 // activeList returns the list in force with its description; nil: there is none.
 func (b *Room) activeList(c *border.Request) (*ofac.Index, *wire.ListInfo, error) {
-	held := c.Judge.Terms.Settings.List
+	held := c.Published().Settings().List
 	if held == nil {
 		return nil, nil, nil
 	}
@@ -112,7 +112,7 @@ func listOfQuery(c *border.Request) (list ofac.Further, err error) {
 		return list, border.BadQuery("list", "must be 1 to 32 small letters, digits and dashes, and none of OFAC's lists")
 	}
 	list.Name = list.ID
-	if held := c.Judge.Terms.Settings.List; held != nil {
+	if held := c.Published().Settings().List; held != nil {
 		if known := held.OfSource(list.ID).Further; known != nil {
 			list.Name, list.Authority, list.Blocks, list.Format, list.Families, list.AgeMax = known.Name, known.Authority, known.Blocks, known.Format, known.Families, int64(known.AgeMax)
 		}

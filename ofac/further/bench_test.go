@@ -78,6 +78,7 @@ func BenchmarkLists(b *testing.B) {
 					for b.Loop() {
 						list.Screen(&ofac.Query{Name: query, Brief: true}, scratch)
 					}
+					b.ReportMetric(float64(scratch.Steps()), "steps")
 				})
 			}
 			b.Run("wallet", func(b *testing.B) {

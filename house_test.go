@@ -32,9 +32,10 @@ var importLaw = map[string][]string{
 	"ofac/place":   {"ofac/perfect", "ofac/text"},
 	"ofac/perfect": {}, "ofac/wallet": {}, "ofac/identifier": {},
 	"ofac/feed":          {"ofac", "ofac/wallet"},
+	"ofac/further":       {"ofac", "ofac/feed", "ofac/identifier"},
 	"ofac/fetch":         {"ofac/feed", "ofac"},
 	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
-	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/judge", "ofac/sample"},
+	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/further", "ofac/judge", "ofac/sample"},
 	"ofac/sample":        {"ofac"},
 	"ofac/listtest":      {"ofac/list"}, // Only for tests and benches.
 	"engine":             {"ofac", "ofac/identifier", "ofac/place", "ofac/wallet"},

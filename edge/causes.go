@@ -17,16 +17,20 @@ func (s *screening) nameCauses() {
 	if s.hits.Mask&engine.SanctionsRules == 0 || f.Token != engine.TokenGood {
 		return
 	}
-	if f.OperatorListed {
+	if f.OperatorListed && f.OperatorWallet.Lists.Block() {
 		s.addCause(wire.PartyCause(f.OperatorWallet.UID))
 	}
-	if f.PayerListed {
+	if f.PayerListed && f.PayerWallet.Lists.Block() {
 		s.addCause(wire.PartyCause(f.PayerWallet.UID))
 	}
-	if f.PartyListed {
+	if f.PartyListed && f.PartyWallet.Lists.Block() {
 		s.addCause(wire.PartyCause(f.PartyWallet.UID))
 	}
-	f.ListedWallets(func(_ engine.WalletRole, match *ofac.WalletMatch) { s.addCause(wire.PartyCause(match.UID)) })
+	f.ListedWallets(func(_ engine.WalletRole, match *ofac.WalletMatch) {
+		if match.Lists.Block() {
+			s.addCause(wire.PartyCause(match.UID))
+		}
+	})
 	for _, result := range [...]*ofac.Result{&f.OperatorName, &f.UserName, &f.PartyName} {
 		if at := slices.IndexFunc(result.Matches, func(match ofac.Match) bool { return match.Outcome == ofac.Listed }); at >= 0 {
 			s.addCause(wire.PartyCause(result.Matches[at].UID))

@@ -204,13 +204,13 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 	}
 	var found issuance
 	if wallet != "" {
-		if match, listed := list.Wallet(wallet); listed {
-			found.walletMatched = true
+		if match, listed := list.WalletAt(wallet, int64(j.LogTime())); listed {
+			found.walletMatched = found.walletMatched || match.Lists.IsOFAC() // R3 is about OFAC's list; others are asked with each payment.
 			found.Evidence = append(found.Evidence, walletEvidence(party, &match, list))
 		}
 	}
 	policy := j.Terms.Policy()
-	asked := ofac.Query{Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases}
+	asked := ofac.Query{Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, Now: int64(j.LogTime())}
 	err = j.screenAlone(list, &asked, func(result ofac.Result) {
 		found.NameMatched, found.possible = result.Outcome == ofac.Listed, result.Outcome == ofac.Possible
 		for i := range result.Matches {
@@ -268,7 +268,7 @@ func (j *Judge) openEIN(sealed []byte) (string, error) {
 func taxEvidence(match *ofac.TaxMatch, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
 	m.Text("party", "operator")
-	m.Text("list", ListName(match.Lists))
+	m.Text("list", list.NameOf(match.Lists))
 	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
 	if entry, ok := list.Entry(match.UID); ok {
 		m.Text("name", entry.Primary)

@@ -110,9 +110,9 @@ func comparedMembers(compared []engine.Compared) (m strictjson.Members) {
 func (x *ladder) reason(full bool) string {
 	d := &x.decision
 	if full {
-		return x.rules.FullReason(d.Rule, d.Sub, d.Idle)
+		return engine.NameList(x.rules.FullReason(d.Rule, d.Sub, d.Idle), x.facts.NamedList(d.Rule, d.Sub))
 	}
-	return x.rules.Reason(d.Rule, d.Sub, d.Idle)
+	return engine.NameList(x.rules.Reason(d.Rule, d.Sub, d.Idle), x.facts.NamedList(d.Rule, d.Sub))
 }
 
 // DryRun judges the request like Screen and writes the result, without a record, a debit or a

@@ -28,7 +28,7 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) (m strictjson
 	policy := j.Terms.Policy()
 	asked := ofac.Query{
 		Name: question.Name, Type: question.Type, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, NonSDNPossible: true,
-		Context: question.Context,
+		Context: question.Context, Now: int64(j.LogTime()),
 	}
 	err = j.screenAlone(list, &asked, func(result ofac.Result) { m = j.writeMatchAnswer(question, &asked, &result, list) })
 	return m, err
@@ -38,8 +38,8 @@ func (j *Judge) Matches(question *MatchQuestion, list *ofac.Index) (m strictjson
 func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, result *ofac.Result, list *ofac.Index) (m strictjson.Members) {
 	name, wallet, outcome := question.Name, question.Wallet, result.Outcome
 	items, now := []strictjson.Members{}, j.LogTime()
-	if match, listed := list.Wallet(wallet); listed && wallet != "" {
-		outcome = ofac.Listed
+	if match, listed := list.WalletAt(wallet, int64(now)); listed && wallet != "" {
+		outcome = max(outcome, walletOutcome(&match))
 		item := walletItem(&match, list)
 		writeIdentity(&item, match.UID, &question.Context, list)
 		items = append(items, item)
@@ -168,14 +168,14 @@ func walletItem(match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 	m.Text("form", "wallet")
 	m.Int("score", 1)
 	m.Int("strict", 1)
-	m.Text("outcome", outcomeWords[ofac.Listed])
+	m.Text("outcome", outcomeWords[walletOutcome(match)])
 	m.Text("ticker", match.Ticker)
 	return m
 }
 
 func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
-	m.Text("list", ListName(lists))
+	m.Text("list", list.NameOf(lists))
 	m.Text("uid", strconv.FormatUint(uint64(uid), 10))
 	m.Text("name", name)
 	m.Text("alias", alias)

@@ -122,9 +122,6 @@ func TestParties(t *testing.T) {
 
 // Evidence names the list and the match.
 func TestEvidence(t *testing.T) {
-	require.Equal(t, "SDN", edge.ListName(ofac.ListSDN))
-	require.Equal(t, "CONS", edge.ListName(ofac.ListCONS))
-	require.Equal(t, "SDN", edge.ListName(ofac.ListSDN|ofac.ListCONS))
 	require.Equal(t, "kv:live", edge.ListSource(&wire.ListInfo{}))
 	require.Equal(t, "kv:sample", edge.ListSource(&wire.ListInfo{Sample: true}))
 	w := edgetest.New(t)

@@ -79,18 +79,15 @@ func (s *screening) writeMatchedParties(m *strictjson.Members, list *ofac.Index)
 	var all []meant
 	for _, wallet := range []struct {
 		listed  bool
-		uid     uint32
+		match   *ofac.WalletMatch
 		context ofac.Context
-	}{{f.PartyListed, f.PartyWallet.UID, s.context}, {f.OperatorListed, f.OperatorWallet.UID, ofac.Context{}}} {
+	}{{f.PartyListed, &f.PartyWallet, s.context}, {f.OperatorListed, &f.OperatorWallet, ofac.Context{}}, {f.PayerListed, &f.PayerWallet, ofac.Context{}}} {
 		if wallet.listed {
-			all = append(all, meant{wallet.uid, ofac.Listed, scoreOne, wallet.context})
+			all = append(all, meant{wallet.match.UID, walletOutcome(wallet.match), scoreOne, wallet.context})
 		}
 	}
-	if f.PayerListed {
-		all = append(all, meant{f.PayerWallet.UID, ofac.Listed, scoreOne, ofac.Context{}})
-	}
 	f.ListedWallets(func(_ engine.WalletRole, match *ofac.WalletMatch) {
-		all = append(all, meant{match.UID, ofac.Listed, scoreOne, ofac.Context{}})
+		all = append(all, meant{match.UID, walletOutcome(match), scoreOne, ofac.Context{}})
 	})
 	all = append(all, s.meantByTold()...)
 	for _, name := range []struct {
@@ -139,7 +136,7 @@ func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 		if entry, known := list.Entry(party.uid); known {
 			item.Text("name", entry.Primary)
 			item.Text("type", entry.Type.String())
-			item.Text("list", ListName(entry.Lists))
+			item.Text("list", list.NameOf(entry.Lists))
 			item.Texts("programs", entry.Programs)
 		}
 		writeIdentity(&item, party.uid, &context, list)

@@ -78,6 +78,9 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	*f = leaf.Fragment{}
 	nameOrigin(j, f)
 	nameFound(&s.facts, f, list)
+	if name := s.facts.ListNamed(&s.hits); name != "" {
+		f.Set(leaf.TagListName, []byte(name))
+	}
 	namePlaces(&s.facts, f)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
@@ -366,7 +369,7 @@ func partyOf(role engine.WalletRole) string {
 func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
 	m.Text("party", party)
-	m.Text("list", ListName(match.Lists))
+	m.Text("list", list.NameOf(match.Lists))
 	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
 	if entry, ok := list.Entry(match.UID); ok {
 		m.Text("name", entry.Primary)
@@ -374,14 +377,14 @@ func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) str
 	}
 	m.Text("wallet", match.Address)
 	m.Text("ticker", match.Ticker)
-	m.Text("outcome", ofac.Listed.String())
+	m.Text("outcome", walletOutcome(match).String())
 	return m
 }
 
 func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.Members {
 	var m strictjson.Members
 	m.Text("party", party)
-	m.Text("list", ListName(match.Lists))
+	m.Text("list", list.NameOf(match.Lists))
 	m.Text("uid", strconv.FormatUint(uint64(match.UID), 10))
 	m.Text("type", match.Type.String())
 	m.Text("name", match.Name)
@@ -400,9 +403,12 @@ func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.
 	return m
 }
 
-// ListName returns the name of the list that an entry is shown under.
-func ListName(lists ofac.Lists) string {
-	return lists.First().String()
+// walletOutcome returns what a listed wallet leads to by itself.
+func walletOutcome(match *ofac.WalletMatch) ofac.Outcome {
+	if match.Lists.Block() {
+		return ofac.Listed
+	}
+	return ofac.Possible
 }
 
 // SnapshotID returns the id of a list that people see.

@@ -216,7 +216,8 @@ func (j *Judge) keepsListed(old, next *engine.AgentProfile) error {
 		if err != nil {
 			return err
 		}
-		_, listed = list.Wallet(old.OperatorWallet)
+		match, found := list.WalletAt(old.OperatorWallet, int64(j.LogTime()))
+		listed = found && match.Lists.Block()
 	}
 	if listed {
 		return MarkChangeable(Refuse("forbidden",

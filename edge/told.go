@@ -56,7 +56,7 @@ func identifierEvidence(found *engine.Identified, list *ofac.Index) strictjson.M
 	party, member := textOf(found.At)
 	hit := &found.Hit
 	m.Text("party", party)
-	m.Text("list", ListName(hit.Lists))
+	m.Text("list", list.NameOf(hit.Lists))
 	m.Text("uid", strconv.FormatUint(uint64(hit.UID), 10))
 	if entry, ok := list.Entry(hit.UID); ok {
 		m.Text("type", entry.Type.String())

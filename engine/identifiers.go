@@ -10,7 +10,7 @@ const (
 	subIdentifierListed   Sub = 3  // Of R7.
 	subIdentifierPossible Sub = 8  // Of R21.
 	subMemo               Sub = 9  // Of R21.
-	subText               Sub = 10 // Of R21.
+	subText               Sub = 18 // Of R21.
 	subUnsound            Sub = 12 // Of R19, and the following: see unsoundSubs.
 )
 
@@ -31,7 +31,7 @@ type Identified struct {
 // looker until the next call.
 func (l *Looker) lookIdentifiers(f *Facts) {
 	query := &l.query
-	query.NonSDNPossible = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS })
+	query.NonSDNPossible, query.Now = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }), l.now
 	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
 		told := &f.Request.Identifiers[i]
 		query.Class, query.Value, query.Country = told.Class, told.Value, told.Country

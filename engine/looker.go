@@ -17,6 +17,7 @@ type Looker struct {
 
 	scratch *ofac.Scratch
 	list    *ofac.Index // The list that gave the remembered answers.
+	now     int64       // When the call is judged: the last end of an entry before it, ns; 0: none has ended.
 
 	// One memory for each of the three names, so that a call's three results
 	// cannot displace one another.
@@ -61,37 +62,17 @@ func (l *Looker) Look(f *Facts) {
 	if l.list != f.List {
 		l.forgetAnswers(f.List)
 	}
-	for i := 0; i < f.ChainSize && !f.OperatorListed; i++ {
-		if wallet := f.Chain[i].OperatorWallet; wallet != "" {
-			f.OperatorWallet, f.OperatorListed = f.List.Wallet(wallet)
-			f.OperatorLevel = uint8(i)
-		}
-	}
-	for i := 0; f.Operator != nil && i < len(f.Operator.Wallets) && !f.OperatorListed; i++ {
-		f.OperatorWallet, f.OperatorListed = f.List.Wallet(f.Operator.Wallets[i].Wallet)
-		f.OperatorLevel = 0
-	}
-	if f.Request.Wallet != "" {
-		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Wallet)
-	}
-	if f.Request.Elsewhere != "" && !f.PartyListed {
-		f.PartyWallet, f.PartyListed = f.List.Wallet(f.Request.Elsewhere)
-	}
-	if f.Request.Payer != "" {
-		f.PayerWallet, f.PayerListed = f.List.Wallet(f.Request.Payer)
-	}
-	for i := range f.Request.Wallets[:f.Request.WalletCount] {
-		if match, listed := f.List.Wallet(f.Request.Wallets[i].Address); listed {
-			f.OtherWallets[i], f.OtherListed = match, f.OtherListed|1<<i
-		}
-	}
+	last, next := f.List.Ends(int64(f.Now))
+	f.lowerValidUntil(Time(next))
+	l.now = last // It stands for all times up to the next end, so that answers can be remembered.
+	l.lookWallets(f)
 	l.identified, l.matches, f.texts = l.identified[:0], l.matches[:0], nil
 	if f.Request.IdentifierCount > 0 {
 		l.lookIdentifiers(f)
 	}
 	query := ofac.Query{
 		Brief: true, Review: f.Policy.NameReview, Block: f.Policy.NameBlock, WeakAliases: f.Policy.WeakAliases,
-		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }),
+		NonSDNPossible: f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }), Now: l.now,
 	}
 	if f.ChainSize > 0 {
 		query.Name, query.ClearedUIDs = f.Chain[0].OperatorLegalName, f.OperatorCleared
@@ -111,6 +92,41 @@ func (l *Looker) Look(f *Facts) {
 	l.lookTexts(f, &query, hints)
 	f.Identified = l.identified
 	f.lowerValidUntil(f.ClearedUntil)
+}
+
+// lookWallets looks up the wallets of the call. Of an operator's wallets, and of the counterparty's,
+// the first one counts that blocks, or else the first one on any list.
+func (l *Looker) lookWallets(f *Facts) {
+	look := func(wallet string, match *ofac.WalletMatch, listed *bool) bool {
+		if wallet == "" || *listed && match.Lists.Block() {
+			return false
+		}
+		found, ok := f.List.WalletAt(wallet, l.now)
+		if !ok || *listed && !found.Lists.Block() {
+			return false
+		}
+		*match, *listed = found, true
+		return true
+	}
+	for i := range f.ChainSize {
+		if look(f.Chain[i].OperatorWallet, &f.OperatorWallet, &f.OperatorListed) {
+			f.OperatorLevel = uint8(i)
+		}
+	}
+	for i := 0; f.Operator != nil && i < len(f.Operator.Wallets); i++ {
+		if look(f.Operator.Wallets[i].Wallet, &f.OperatorWallet, &f.OperatorListed) {
+			f.OperatorLevel = 0
+		}
+	}
+	look(f.Request.Wallet, &f.PartyWallet, &f.PartyListed)
+	look(f.Request.Elsewhere, &f.PartyWallet, &f.PartyListed)
+	f.PayerListed = false
+	look(f.Request.Payer, &f.PayerWallet, &f.PayerListed)
+	for i := range f.Request.Wallets[:f.Request.WalletCount] {
+		if match, listed := f.List.WalletAt(f.Request.Wallets[i].Address, l.now); listed {
+			f.OtherWallets[i], f.OtherListed = match, f.OtherListed|1<<i
+		}
+	}
 }
 
 // forgetAnswers drops every answer: another list may answer differently, and an answer must not
@@ -166,7 +182,7 @@ func nameFormKey(form []byte) uint64 {
 // count as the same; they are rare.
 func sameQuery(a, b *ofac.Query) bool {
 	return a.Name == b.Name && a.Type == b.Type && a.Review == b.Review && a.Block == b.Block &&
-		a.WeakAliases == b.WeakAliases && a.NonSDNPossible == b.NonSDNPossible && a.Context == b.Context &&
+		a.WeakAliases == b.WeakAliases && a.NonSDNPossible == b.NonSDNPossible && a.Context == b.Context && a.Now == b.Now &&
 		len(a.ClearedUIDs) == 0 && len(b.ClearedUIDs) == 0
 }
 
@@ -177,15 +193,4 @@ func nameHash(name string) uint64 {
 		h = (h ^ uint64(name[i])) * 1099511628211
 	}
 	return h
-}
-
-// listFamily returns 0 when a blocking match comes from a core source, else 1.
-func listFamily(result *ofac.Result) Sub {
-	for i := range result.Matches {
-		match := &result.Matches[i]
-		if match.Outcome == ofac.Listed && match.Lists.Core() {
-			return 0
-		}
-	}
-	return 1
 }

@@ -25,7 +25,7 @@ const (
 
 // findTextWallet looks up every run of letters and digits that is as long as a wallet, up to the first
 // that is listed.
-func findTextWallet(f *Facts, text string) (match ofac.WalletMatch, listed bool) {
+func findTextWallet(f *Facts, text string, now int64) (match ofac.WalletMatch, listed bool) {
 	for i, start := 0, 0; i <= len(text); i++ {
 		if i < len(text) && isWordByte(text[i]) {
 			continue
@@ -34,7 +34,7 @@ func findTextWallet(f *Facts, text string) (match ofac.WalletMatch, listed bool)
 			var found wallet.Elsewhere
 			found.Add([]byte(text[start:i]))
 			if found.Count > 0 {
-				if match, listed = f.List.Wallet(string(found.Texts)); listed {
+				if match, listed = f.List.WalletAt(string(found.Texts), now); listed {
 					return match, true
 				}
 			}
@@ -246,7 +246,7 @@ func (m *textSearch) lookUp(class identifier.Class, text string) (listed bool) {
 	}
 	m.lookups++
 	query := &m.looker.query
-	query.Class, query.Value, query.Country = class, text, ""
+	query.Class, query.Value, query.Country, query.Now = class, text, "", m.looker.now
 	hit, found := m.facts.List.Identifier(query)
 	if found && (hit.Doubt <= ofac.DoubtSource || hit.Doubt == ofac.DoubtHost) {
 		m.looker.identified = append(m.looker.identified, Identified{m.at, class, hit})

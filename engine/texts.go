@@ -159,7 +159,7 @@ func (l *Looker) lookTexts(f *Facts, query *ofac.Query, hintsOfName uint8) {
 func (l *Looker) lookText(f *Facts, query *ofac.Query, at int, text string, hints uint8) {
 	found := TextFound{At: at}
 	if at == InMemo {
-		found.Wallet, found.Listed = findTextWallet(f, text)
+		found.Wallet, found.Listed = findTextWallet(f, text, l.now)
 	}
 	if f.texts == nil {
 		l.texts = textFindings{l.texts.found[:0], l.texts.places[:0]}

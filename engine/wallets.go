@@ -130,14 +130,15 @@ func (f *Facts) ListedWallets(visit func(WalletRole, *ofac.WalletMatch)) {
 	}
 }
 
-// otherListed tells whether one of the member wallets is on the list that pays, or one that does not.
-func (f *Facts) otherListed(pays bool) bool {
+// otherListed returns the lists of the first of the member wallets, that pays or that does not, that
+// are as asked for; 0: there is none.
+func (f *Facts) otherListed(pays bool, are func(ofac.Lists) bool) ofac.Lists {
 	for i := range f.Request.Wallets[:f.Request.WalletCount] {
-		if f.OtherListed&(1<<i) != 0 && (f.Request.Wallets[i].Role == WalletPayer) == pays {
-			return true
+		if lists := f.OtherWallets[i].Lists; f.OtherListed&(1<<i) != 0 && (f.Request.Wallets[i].Role == WalletPayer) == pays && are(lists) {
+			return lists
 		}
 	}
-	return false
+	return 0
 }
 
 // payerForeign tells whether a wallet that pays is none of the operator's, where the policy asks for
@@ -175,22 +176,30 @@ func (f *Facts) ownsWallet(text string) bool {
 
 // operatorWalletListed is R4.
 func operatorWalletListed(f *Facts) Sub {
-	if f.OperatorListed {
+	switch {
+	case f.OperatorListed && f.OperatorWallet.Lists.IsOFAC():
 		return Sub(min(f.OperatorLevel, 1)) + 1
-	}
-	if f.PayerListed || f.otherListed(true) {
+	case f.payerOn(ofac.Lists.IsOFAC) != 0:
 		return subPayerListed
+	case f.OperatorListed && f.OperatorWallet.Lists.Block():
+		return subOperatorWalletFurther
+	case f.payerOn(ofac.Lists.Block) != 0:
+		return subPayerFurther
 	}
 	return 0
 }
 
 // partyWalletListed is R6.
 func partyWalletListed(f *Facts) Sub {
-	if f.PartyListed {
+	switch {
+	case f.PartyListed && f.PartyWallet.Lists.IsOFAC():
 		return 1
-	}
-	if f.otherListed(false) {
+	case f.otherListed(false, ofac.Lists.IsOFAC) != 0:
 		return subWalletListed
+	case f.PartyListed && f.PartyWallet.Lists.Block():
+		return subPartyWalletFurther
+	case f.otherListed(false, ofac.Lists.Block) != 0:
+		return subWalletFurther
 	}
 	return 0
 }

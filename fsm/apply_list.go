@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"slices"
 
@@ -117,6 +118,10 @@ func (m *rulebook) applyListActivate(b *wire.ListActivate, r *wire.Result) {
 		return
 	}
 	info := *m.settings.Staged[at]
+	if !b.Rollback && !isJoined(&info, m.settings.List) {
+		refuse(r, wire.RefusedList)
+		return
+	}
 	if info.Sample && !m.settings.Genesis.Dev {
 		refuse(r, wire.RefusedNotDev)
 		return
@@ -134,6 +139,37 @@ func isAfter(info *wire.ListInfo, latest engine.Time) bool {
 		newest = max(newest, source.AsOf)
 	}
 	return newest > latest
+}
+
+// isJoined reports whether a list has the lists beside OFAC's as they are in force: it was joined
+// with the active list, or neither has such a list. Otherwise its activation would take back what
+// came in force since it was made.
+func isJoined(info, active *wire.ListInfo) bool {
+	if active == nil {
+		return len(info.Over) == 0
+	}
+	if len(info.Over) == 0 {
+		return !active.HasFurther()
+	}
+	return bytes.Equal(info.Over, active.Digest[:])
+}
+
+// noteSynced sets since when each list beside OFAC's is current: now for the one that the snapshot
+// brings, for the others what it was.
+func noteSynced(info, active *wire.ListInfo, now engine.Time) {
+	info.Others = slices.Clone(info.Others)
+	for i := range info.Others {
+		other := &info.Others[i]
+		if other.Further == nil {
+			continue
+		}
+		other.SyncedAt = now
+		if active != nil && other.Name != info.Brings {
+			if held := active.OfSource(other.Name); held.SyncedAt != 0 {
+				other.SyncedAt = held.SyncedAt
+			}
+		}
+	}
 }
 
 // listAct is what the activation of a list does. A rollback is always forced, and has a name
@@ -165,7 +201,7 @@ func (m *rulebook) activateList(info *wire.ListInfo, data []byte, b *wire.ListAc
 	s := m.editSettings()
 	event := leaf.ListActivated{
 		Digest: info.Digest, Version: s.ListVersion + 1, Entries: info.Entries, SyncedAt: m.now, Sample: info.Sample, Forced: b.Force,
-		Uploaded: info.Uploaded, Persons: who,
+		Uploaded: info.Uploaded, List: info.Brings, Persons: who,
 	}
 	history := slices.Clone(s.History)
 	if s.List != nil {
@@ -178,7 +214,11 @@ func (m *rulebook) activateList(info *wire.ListInfo, data []byte, b *wire.ListAc
 	}
 	s.ListVersion++
 	info.Version, info.ActivatedAt, info.ActivatedLeaf, info.Forced = s.ListVersion, m.now, m.size, b.Force
-	s.List, s.ListSynced = info, m.now
+	noteSynced(info, s.List, m.now)
+	if info.Brings == "" || s.List == nil { // An institution's own list says nothing of how old OFAC's is.
+		s.ListSynced = m.now
+	}
+	s.List = info
 	m.remindOfList()
 	s.History = trimHistory(append(history, info), m.limits.ListHistory, m.now-m.limits.ListPeak)
 	m.listData, m.out.ListData = data, data
@@ -235,8 +275,33 @@ func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
 		refuse(r, wire.RefusedList)
 		return
 	}
+	if b.List != "" && m.settings.List.OfSource(b.List).Further == nil {
+		refuse(r, wire.RefusedList)
+		return
+	}
 	m.dropStaged(func(staged *wire.ListInfo) bool { return staged.Digest == b.Digest })
-	m.editSettings().ListSynced = m.now
-	m.remindOfList()
-	m.writeEvent("list.synced", leaf.ListSynced{Digest: b.Digest, Version: m.settings.ListVersion, SyncedAt: m.now}, &b.Common, r)
+	if b.List == "" {
+		m.editSettings().ListSynced = m.now
+		m.remindOfList()
+	} else {
+		m.renewFurther(b.List)
+	}
+	m.writeEvent("list.synced", leaf.ListSynced{Digest: b.Digest, Version: m.settings.ListVersion, SyncedAt: m.now, List: b.List}, &b.Common, r)
+}
+
+// renewFurther notes that a list beside OFAC's was found current.
+func (m *rulebook) renewFurther(id string) {
+	s := m.editSettings()
+	info := *s.List
+	info.Others = slices.Clone(info.Others)
+	for i := range info.Others {
+		if info.Others[i].Name == id {
+			info.Others[i].SyncedAt = m.now
+		}
+	}
+	s.List = &info
+	if last := len(s.History) - 1; last >= 0 && s.History[last].Digest == info.Digest { // The list in force is the last of the history.
+		s.History = slices.Clone(s.History)
+		s.History[last] = &info
+	}
 }

@@ -45,6 +45,7 @@ type Deps struct {
 	Jobs           retrace.JobStore       // nil: backtests and shadows are lost when the process ends.
 	Neighbours     NodeNeighbours         // nil: rates hold for this node alone.
 	ListFiles      rulebook.ListFiles     // nil: the route for a list's entities finds no list.
+	JoinList       rulebook.ListJoiner    // nil: this node changes no lists beside OFAC's.
 	LoadList       rulebook.ListLoader    // nil: this node takes no list uploads.
 	Backup         operations.BackupSaver // nil: this server gives no backups.
 	Webhooks       *webhooks.Sender       // nil: this node sends none.
@@ -103,7 +104,7 @@ func New(deps Deps) (*API, error) {
 	})
 	a.rulebook = rulebook.Open(rulebook.Deps{
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
-		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
+		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
 	})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{

@@ -41,7 +41,7 @@ func testMeta(date string, sample bool) ofac.Meta {
 }
 
 // testLoader compiles "date;name;name;..." as a published file.
-func testLoader(files map[string][]byte, _ time.Time) ([]byte, wire.ListInfo, error) {
+func testLoader(files map[string][]byte, _ time.Time, _ *ofac.Index, _ *wire.ListInfo) ([]byte, wire.ListInfo, error) {
 	for name, data := range files {
 		fields := strings.Split(string(data), ";")
 		if name == "broken" {
@@ -184,8 +184,8 @@ func TestUploadIsJudgedByFamily(t *testing.T) {
 	}
 	dates := map[string][2]engine.Time{"active": {at(10, 14), at(8, 0)}, "stale": {at(12, 0), at(7, 0)}, "morning": {at(10, 9), at(8, 0)}, "later": {at(10, 15), at(8, 0)}}
 	n.api = n.another(func(d *Deps) {
-		d.LoadList = func(files map[string][]byte, asOf time.Time) ([]byte, wire.ListInfo, error) {
-			compiled, info, err := testLoader(files, asOf)
+		d.LoadList = func(files map[string][]byte, asOf time.Time, _ *ofac.Index, _ *wire.ListInfo) ([]byte, wire.ListInfo, error) {
+			compiled, info, err := testLoader(files, asOf, nil, nil)
 			for name := range files {
 				info.SDNAsOf, info.CONSAsOf, info.CONS = dates[name][0], dates[name][1], 1
 			}
@@ -278,7 +278,7 @@ func TestImportingTheSameAgainRenews(t *testing.T) {
 }
 
 // familyLoader reads "date;sdn count;cons count".
-func familyLoader(files map[string][]byte, _ time.Time) ([]byte, wire.ListInfo, error) {
+func familyLoader(files map[string][]byte, _ time.Time, _ *ofac.Index, _ *wire.ListInfo) ([]byte, wire.ListInfo, error) {
 	for _, data := range files {
 		fields := strings.Split(string(data), ";")
 		entities, err := ofac.EncodeEntities(testEntities(strings.Split(manyNames(40), ";")...), testMeta(fields[0], false))

@@ -19,6 +19,7 @@ type (
 	Fact       = list.Fact
 	FactKind   = list.FactKind
 	Meta       = list.Meta
+	Further    = list.Further
 )
 
 // OFAC's sources, as numbers and as sets; see list.Source.
@@ -26,6 +27,8 @@ const (
 	SDN        = list.SDN
 	CONS       = list.CONS
 	SourcesMax = list.SourcesMax
+	FurtherMax = list.FurtherMax
+	AliasID    = list.AliasID
 	ListSDN    = list.ListSDN
 	ListCONS   = list.ListCONS
 )
@@ -58,6 +61,9 @@ var ErrEntities = list.ErrEntities
 
 // Sources are all sources, in the order of their numbers.
 func Sources() []Source { return list.Sources() }
+
+// IsListID reports whether a text can name a list beside OFAC's; see list.IsListID.
+func IsListID(id string) bool { return list.IsListID(id) }
 
 // SourceNamed finds a source by its name.
 func SourceNamed(name string) (Source, bool) { return list.SourceNamed(name) }
@@ -146,6 +152,9 @@ const (
 	DoubtSource = match.DoubtSource
 	DoubtHost   = match.DoubtHost
 )
+
+// SubReviewSource says of a match that it is exact, on a list that an officer reviews.
+const SubReviewSource = match.SubReviewSource
 
 // The default thresholds of a policy, 1e-4.
 const (

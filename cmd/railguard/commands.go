@@ -30,6 +30,7 @@ func clientCommands() []*cobra.Command {
 	}
 	under("audit", newAuditProof(), newAuditExport(), newAuditBundle())
 	under("ofac", newImport())
+	under("list", newListImport(), newListRemove())
 	under("policy", newPolicyPut(), newPolicyDiff())
 	under("signing-key", newReissueAll())
 	under("cluster-secret", newSecretNew(), newSecretReseal())

@@ -103,7 +103,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	api, err := httpapi.New(httpapi.Deps{
 		Jobs:     datadir.NewShelf(filepath.Join(g.dir, id, datadir.JobFolder)),
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
-		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, ListFiles: rulebook.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
+		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
 		Witnesses: g.witnesses, LogPolicy: g.policy,
 	})
 	require.NoError(g.t, err)

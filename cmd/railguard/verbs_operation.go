@@ -4,6 +4,8 @@ import "railguard/httpapi/description"
 
 // operationVerbs are about sanctions lists, keys and the cluster.
 var operationVerbs = []verb{
+	{path: "list status", group: "compliance", short: "Show each list in force, and whether it is late", call: "GET /v1/lists", columns: "id name effect format entries wallets syncedAt late"},
+	{path: "list change", short: "Add, change and end entries of an own list", call: "POST /v1/lists/{list}/entries", example: `  railguard list change house --end case-7 --reason "settled"`},
 	{path: "ofac status", group: "compliance", short: "Show the active sanctions list and its history", call: "GET /v1/ofac"},
 	{path: "ofac sync", short: "Fetch the published list now", call: "POST /v1/ofac/sync"},
 	{path: "ofac show", short: "Show a list, what speaks against activating it, and who would leave the active one", call: "GET /v1/ofac/{snapshot}"},
@@ -71,7 +73,7 @@ var describeCommands = map[string]string{
 	"backtest": "What another policy or list would have made of recorded calls",
 	"shadow":   "What another policy or list makes of calls as they come",
 	"retro":    "Screenings of the past against lists",
-	"operator": "Operators", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
+	"operator": "Operators", "list": "Lists beside OFAC's: status, import, entries, remove", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",
 	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster-secret": "What the cluster secret seals (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
 }

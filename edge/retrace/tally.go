@@ -325,6 +325,6 @@ func (e *example) writeMembers(m *strictjson.Members) {
 func (s decisionKind) toMembers(rules *engine.RuleSet) (m strictjson.Members) {
 	m.Text("verdict", s.verdict.String())
 	m.TextOrNull("rule", s.rule.Code())
-	m.Text("reason", rules.FullReason(s.rule, s.sub, s.idle))
+	m.Text("reason", engine.NameList(rules.FullReason(s.rule, s.sub, s.idle), ""))
 	return m
 }

@@ -15,7 +15,9 @@ import (
 type Activation struct {
 	Grounds         edge.Grounds
 	Force, Rollback bool
-	ChosenAt        uint64 // List version at which "the one before" was chosen; 0: the list was named by its id.
+	EntryIDs        []string // Those entries.
+	EntryByEntry    bool     // Persons change single entries of a list beside OFAC's.
+	ChosenAt        uint64   // List version at which "the one before" was chosen; 0: the list was named by its id.
 }
 
 // Problems says what speaks against making a list the active one now: staging says it, the list's
@@ -43,10 +45,16 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, now engine.Time,
 			return nil, err
 		}
 		problems = Problems(j, info, record.Left, now)
+		if a.EntryByEntry {
+			problems = judge.EntryByEntry(problems)
+		}
 	} else {
 		// The files of the active list were imported once more. That changes nothing, but shows
 		// that the list is current.
-		record.Refresh = slices.ContainsFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
+		at := slices.IndexFunc(settings.Staged, func(staged *wire.ListInfo) bool { return staged.Digest == info.Digest })
+		if record.Refresh = at >= 0; record.Refresh {
+			record.List = settings.Staged[at].Brings
+		}
 	}
 	record.Force = a.forces(problems)
 	if judge.Final(problems) || record.Force && !a.Force {
@@ -59,6 +67,9 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, now engine.Time,
 	m.Texts("problems", problems)
 	if record.Left.Any() {
 		m.Object("left", LeftMembers(record.Left))
+	}
+	if len(a.EntryIDs) > 0 {
+		m.Texts("entryIds", a.EntryIDs)
 	}
 	a.Grounds.Write(&m)
 	var err error
@@ -78,7 +89,7 @@ func (a *Activation) forces(problems []string) bool {
 // it gives way to the next rollback or fetch.
 func RollbackTo(info *wire.ListInfo) wire.ListInfo {
 	back := *info
-	back.Uploaded = false
+	back.Uploaded, back.Brings = false, ""
 	return back
 }
 

@@ -331,6 +331,7 @@ type ListActivated struct {
 	Sample   bool        `leaf:"sample"`
 	Forced   bool        `leaf:"forced"`
 	Uploaded bool        `leaf:"uploaded,omitempty" doc:"a caller sent it; the node did not fetch it"`
+	List     string      `leaf:"listId,omitempty" doc:"the list beside OFAC's that is new in it"`
 	Persons
 }
 
@@ -339,6 +340,7 @@ type ListSynced struct {
 	Digest   [32]byte    `leaf:"listDigest" event:"1"`
 	Version  uint64      `leaf:"listVersion" event:"3"`
 	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
+	List     string      `leaf:"listId,omitempty" doc:"the list beside OFAC's that was found current"`
 }
 
 // ClusterCreated is a cluster's first leaf.

@@ -38,6 +38,8 @@ const (
 	TagPlaces        Tag = 26 // places, a JSON array: what was read of the call's places and had a consequence.
 	TagPlacesVersion Tag = 27 // placesVersion, text; of a call with places.
 
+	TagListName Tag = 28 // listName, text: the list beside OFAC's that the reason names.
+
 	TagAmount     Tag = 32 // _request.amount, literal. All tags below are literals of _request too.
 	TagChain      Tag = 33
 	TagWallet     Tag = 34 // cpWallet

@@ -126,6 +126,7 @@ var members = [...]member{
 	{name: "walletsElsewhere", text: leaf.TagElsewhere},
 	{name: "places", json: leaf.TagPlaces},
 	{name: "placesVersion", text: leaf.TagPlacesVersion},
+	{name: "listName", text: leaf.TagListName},
 }
 
 // Append adds all of the record's members to m, with JSON from the edge unchanged and the full

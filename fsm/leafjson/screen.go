@@ -350,9 +350,9 @@ func (x *Screen) rule(m *strictjson.Members) {
 func (x *Screen) Reason() string {
 	if set := x.RuleSet(); set != nil {
 		if x.Full {
-			return set.FullReason(x.Rule, x.Sub, x.Idle)
+			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
 		}
-		return set.Reason(x.Rule, x.Sub, x.Idle)
+		return engine.NameList(set.Reason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
 	}
 	return ""
 }

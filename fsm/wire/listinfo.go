@@ -38,16 +38,63 @@ type ListInfo struct {
 	RolledBackAt  engine.Time `cbor:"29,keyasint,omitempty"` // When a rollback replaced it; 0: none did. Set by Apply.
 	ActivatedLeaf uint64      `cbor:"30,keyasint,omitempty"` // The leaf that says that it is in force. Set by Apply.
 	Forced        bool        `cbor:"31,keyasint,omitempty"` // Persons put it in force despite problems. Set by Apply.
+
+	Brings string `cbor:"32,keyasint,omitempty"` // The id of the list beside OFAC's whose content is new in it; "": OFAC's.
+	// Over is the digest of the list in force that it was joined with: what it has of the other
+	// lists is theirs. Empty: it has no list beside OFAC's.
+	Over []byte `cbor:"33,keyasint,omitempty"`
+}
+
+// FurtherList is the description of a list beside OFAC's; see ofac's list.Further.
+type FurtherList struct {
+	Number    uint8       `cbor:"1,keyasint"`
+	Name      string      `cbor:"2,keyasint"`
+	Authority string      `cbor:"3,keyasint,omitempty"`
+	Blocks    bool        `cbor:"4,keyasint,omitempty"`
+	Format    string      `cbor:"5,keyasint"`
+	Families  []string    `cbor:"6,keyasint,omitempty"`
+	AgeMax    engine.Time `cbor:"7,keyasint,omitempty"` // 0: it is never late.
 }
 
 // ListSource describes one source of a list.
 type ListSource struct {
-	Name    string      `cbor:"1,keyasint"` // The name in ofac's table of sources.
+	Name    string      `cbor:"1,keyasint"` // The name in ofac's table of sources, or the id of a list beside OFAC's.
 	Entries uint32      `cbor:"2,keyasint"`
 	AsOf    engine.Time `cbor:"3,keyasint,omitempty"` // When the source was published; 0: not known.
 	// Sum is the SHA-256 of what the source alone says of its entities, in canonical form. Two
 	// files of one publication in one format have the same sum. Empty: not known.
 	Sum []byte `cbor:"4,keyasint,omitempty"`
+
+	Further  *FurtherList `cbor:"5,keyasint,omitempty"` // Of a list beside OFAC's: this and the three behind it.
+	Names    uint32       `cbor:"6,keyasint,omitempty"`
+	Wallets  uint32       `cbor:"7,keyasint,omitempty"` // Entries, not distinct accounts.
+	SyncedAt engine.Time  `cbor:"8,keyasint,omitempty"` // When it was last imported or found current. Set by Apply.
+}
+
+// IsLate reports whether a list beside OFAC's was not imported for longer than it may be.
+func (s *ListSource) IsLate(now engine.Time) bool {
+	return s.Further != nil && s.Further.AgeMax > 0 && now-s.SyncedAt > s.Further.AgeMax
+}
+
+// HasFurther reports whether there is a list beside OFAC's in it.
+func (l *ListInfo) HasFurther() bool {
+	for i := range l.Others {
+		if l.Others[i].Further != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// OfOFAC counts what is not of the lists beside OFAC's.
+func (l *ListInfo) OfOFAC() (entries, names, wallets uint32) {
+	entries, names, wallets = l.Entries, l.Names, l.Wallets
+	for i := range l.Others {
+		if other := &l.Others[i]; other.Further != nil {
+			entries, names, wallets = entries-min(entries, other.Entries), names-min(names, other.Names), wallets-min(wallets, other.Wallets)
+		}
+	}
+	return entries, names, wallets
 }
 
 // OfSource returns a list's part from a source. It has no entries if the list has nothing
@@ -55,9 +102,9 @@ type ListSource struct {
 func (l *ListInfo) OfSource(name string) ListSource {
 	switch name {
 	case "SDN":
-		return ListSource{name, l.SDN, l.SDNAsOf, l.SDNSum}
+		return ListSource{Name: name, Entries: l.SDN, AsOf: l.SDNAsOf, Sum: l.SDNSum}
 	case "CONS":
-		return ListSource{name, l.CONS, l.CONSAsOf, l.CONSSum}
+		return ListSource{Name: name, Entries: l.CONS, AsOf: l.CONSAsOf, Sum: l.CONSSum}
 	}
 	for _, source := range l.Others {
 		if source.Name == name {

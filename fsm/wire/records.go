@@ -310,6 +310,10 @@ type ListActivate struct {
 
 	Rollback bool      `cbor:"8,keyasint,omitempty"` // The active list is not to come back by itself.
 	Left     *ListLeft `cbor:"9,keyasint,omitempty"` // Who leaves the list by this.
+
+	// List, with Refresh, is the id of the list beside OFAC's whose file was imported again; "":
+	// OFAC's.
+	List string `cbor:"10,keyasint,omitempty"`
 }
 
 // PolicyPut replaces the institution's policy (its whitelist stays).

@@ -50,6 +50,7 @@ var groundOfRoute = map[string]Ground{
 	"POST /v1/reviews/{txnId}": GroundLog, "POST /v1/queue/bulk": GroundLog, "POST /v1/queue/next": GroundLog,
 	"PUT /v1/policy": GroundLog, "POST /v1/policy/shadow/{id}/promote": GroundLog,
 	"POST /v1/ofac/snapshots": GroundLog, "POST /v1/ofac/{id}/activate": GroundLog,
+	"POST /v1/lists/{id}/entries": GroundLog,
 	"POST /v1/ofac/{id}/rollback": GroundLog, "POST /v1/ofac/rollback": GroundLog,
 	"POST /admin/keys": GroundLog, "DELETE /admin/keys/{id}": GroundLog, "POST /admin/keys/{id}/rotate": GroundLog, "POST /admin/keys/{id}/end-sessions": GroundLog,
 	"POST /admin/log-key/rotate": GroundLog, "POST /admin/signing-key/rotate": GroundLog, "POST /admin/signing-keys/{kid}/revoke": GroundLog,

@@ -85,7 +85,7 @@ var (
 	recordExtras = leafjson.Select("version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
 		"userId", "fleetId", "chain", "hold", "profile", "userProfile", "warnings")
-	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "walletsElsewhere", "places", "placesVersion", "evidence", "agentSequence", "agentPrevious") // Hidden behind the wall. Numbers have gaps where officers wrote something.
+	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "walletsElsewhere", "places", "placesVersion", "listName", "evidence", "agentSequence", "agentPrevious") // Hidden behind the wall. Numbers have gaps where officers wrote something.
 )
 
 // Members shown: of a disposition, outside and inside the wall; of a proposal; of a

@@ -122,7 +122,7 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
-		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/proposals/{id}", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/proposals/{id}", "GET /v1/lists", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
 		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro", "GET /v1/policy/shadow", "GET /v1/policy/shadow/{id}",
 		"GET /v1/webhooks/{id}",
 	},
@@ -179,7 +179,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/ofac/{id}", "GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
 	},
 	KindWhole: {
-		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
+		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/lists/{id}/entries", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
 		"POST /v1/ofac/{id}/rollback", "POST /v1/ofac/snapshots",
 	},
 	KindVerb: {

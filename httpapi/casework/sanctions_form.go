@@ -63,7 +63,7 @@ func listedMembers(entry *ofac.Entry) (m strictjson.Members) {
 	m.Text("uid", border.UintText(uint64(entry.UID)))
 	m.Text("name", entry.Primary)
 	m.Text("type", entry.Type.String())
-	m.Text("list", edge.ListName(entry.Lists))
+	m.Text("list", entry.List)
 	m.Texts("sublists", entry.Sublists)
 	m.Texts("programs", entry.Programs)
 	names := []string{}
@@ -231,7 +231,7 @@ func partySteps(entry *ofac.Entry, compared []comparison) []step {
 		return strings.Join(list, ", ")
 	}
 	return []step{
-		{"1. Is the hit against OFAC's SDN list or targeted countries, or for another reason?", "It is against " + edge.ListName(entry.Lists) + ", programs " + words(entry.Programs) + "."},
+		{"1. Is the hit against OFAC's SDN list or targeted countries, or for another reason?", "It is against " + entry.List + ", programs " + words(entry.Programs) + "."},
 		{"2. Is one an individual while the other is a vessel, an organisation or a company?", "In the record: " + kind + "."},
 		{"3. How much of the listed entry's name is matching?", "In the record: " + names + "."},
 		{"4. Compare the complete entry with all the information on the matching name. What is missing?", "One side has it not, or only a person can tell: " + words(open) + "."},

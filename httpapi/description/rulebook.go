@@ -132,6 +132,28 @@ var rulebookOperations = []Operation{
 		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field list_rejected", 503: "node_away"},
 	},
 	{
+		Name: "getListStatus", Route: "GET /v1/lists", Tag: "lists", Scope: Institution, Roles: "any",
+		Summary:    "Each list in force, OFAC's and those beside it: how old it is, and whether it is late",
+		Parameters: "consistency timeout minIndex",
+		Answers: []Answer{{Status: 200, Of: struct {
+			Lists []ListStatus `json:"lists"`
+		}{}}},
+	},
+	{
+		Name: "changeListEntries", Route: "POST /v1/lists/{id}/entries", Tag: "lists", Scope: Institution, Roles: "policy",
+		Summary:    "Add, change and end entries of an institution's own list",
+		Parameters: "id timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Reason string      `json:"reason" length:"-TextMax" pattern:"\\S"`
+			Actor  *string     `json:"actor,omitempty" length:"-FieldMax"`
+			Add    []ListEntry `json:"add,omitempty" doc:"An entry whose id the list has takes the place of the one that it has. At most 100 entries with those that end."`
+			End    []string    `json:"end,omitempty" doc:"Ids."`
+		}{}, Example: `{"reason": "fraud, case 7", "actor": "petra", "add": [{"id": "case-7", "kind": "individual", "name": "Doe, Jane", "until": "2027-01-31"}]}`},
+		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}, proposedAnswer},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition lists_staged", 422: "unknown_field missing_field invalid_field list_rejected"},
+	},
+	{
 		Name: "getLists", Route: "GET /v1/ofac", Tag: "lists", Scope: Institution, Roles: "any",
 		Summary:    "The sanctions list in force, those staged and those before",
 		Parameters: "consistency timeout minIndex",

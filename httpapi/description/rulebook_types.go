@@ -272,6 +272,41 @@ type Lists struct {
 	} `json:"sync,omitempty"`
 }
 
+type ListStatus struct {
+	ID            string   `json:"id"`
+	Name          string   `json:"name"`
+	Authority     string   `json:"authority"`
+	Effect        string   `json:"effect" doc:"block or review"`
+	Format        string   `json:"format" doc:"ofac, un-xml, ftm or own"`
+	Families      []string `json:"families" doc:"what is taken of its files; none: everything"`
+	Entries       int64    `json:"entries"`
+	Names         int64    `json:"names"`
+	Wallets       int64    `json:"wallets"`
+	PublishedAt   *string  `json:"publishedAt" format:"date-time"`
+	SyncedAt      Time     `json:"syncedAt" doc:"when it was last imported or found current"`
+	AgeSeconds    int64    `json:"ageSeconds"`
+	MaxAgeSeconds *int64   `json:"maxAgeSeconds" doc:"null: it is never late"`
+	Late          bool     `json:"late"`
+}
+
+type ListEntry struct {
+	ID          string             `json:"id" length:"1-200"`
+	Kind        string             `json:"kind" doc:"individual, entity, vessel, aircraft or wallet"`
+	Name        *string            `json:"name,omitempty"`
+	Aliases     []string           `json:"aliases,omitempty"`
+	Wallets     []string           `json:"wallets,omitempty"`
+	Identifiers []ListedIdentifier `json:"identifiers,omitempty"`
+	Countries   []string           `json:"countries,omitempty"`
+	Reason      *string            `json:"reason,omitempty"`
+	Until       *string            `json:"until,omitempty" doc:"a day, which still counts, or a time; afterwards the entry matches nothing"`
+}
+
+type ListedIdentifier struct {
+	Type    string  `json:"type"`
+	Value   string  `json:"value"`
+	Country *string `json:"country,omitempty"`
+}
+
 type ListChange struct {
 	SnapshotID  string  `json:"snapshotId"`
 	Source      string  `json:"source"`
@@ -314,6 +349,7 @@ type ListChange struct {
 	Rollback           bool             `json:"rollback,omitempty"`
 	Problems           []string         `json:"problems,omitempty"`
 	Left               ListLeft         `json:"left,omitempty" doc:"who left, or would leave, the list before"`
+	EntryIDs           []string         `json:"entryIds,omitempty" doc:"the entries of an own list that were added, changed or ended"`
 	Reason             *string          `json:"reason,omitempty"`
 	Actor              *string          `json:"actor,omitempty"`
 	EventID            string           `json:"eventId,omitempty"`

@@ -248,6 +248,7 @@ type judgedRecord struct {
 	WalletsElsewhere   string          `json:"walletsElsewhere,omitempty" doc:"Wallets in other texts of the call than cpWallet, with blanks between them; + behind the last one: there were more."`
 	Places             []PlaceRead     `json:"places,omitempty" doc:"What was read of the countries and regions of the call, where it had a consequence."`
 	PlacesVersion      string          `json:"placesVersion,omitempty" doc:"Of the tables by which places are read."`
+	ListName           string          `json:"listName,omitempty" doc:"The list beside OFAC's that the reason names."`
 	Triggered          []RuleCode      `json:"triggered,omitempty"`
 	Shadow             []RuleCode      `json:"shadow,omitempty"`
 	Matches            []PartyMatch    `json:"matches,omitempty"`

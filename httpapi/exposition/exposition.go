@@ -102,6 +102,7 @@ var Help = map[string]string{
 	"railguard_log_tree_size":                            "Leaves of the audit log.",
 	"railguard_looks_lost_total":                         "Looks, or counts of them, that found no room and are not in the audit log; those of people stand in the node's log lines.",
 	"railguard_ofac_age_seconds":                         "Time since the last sync of the list in force; -1: no list.",
+	"railguard_lists_late":                               "Lists beside OFAC's that were not imported for longer than they may be.",
 	"railguard_ofac_families_missing":                    "Families (SDN, CONS) that the list in force has no entry of.",
 	"railguard_ofac_publication_age_seconds":             "Time since the core sources of the list in force were published, however often a source confirmed them; -1: not known, or no list.",
 	"railguard_ofac_quarantined":                         "Malformed entities that were left out of the list in force.",

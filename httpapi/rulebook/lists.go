@@ -301,7 +301,7 @@ func entriesMembers(list *ofac.Index, uids []uint32, most int) strictjson.Member
 		m.Text("uid", strconv.FormatUint(uint64(uid), 10))
 		m.Text("name", entry.Primary)
 		m.Text("type", entry.Type.String())
-		m.Text("list", edge.ListName(entry.Lists))
+		m.Text("list", entry.List)
 		m.Texts("programs", entry.Programs)
 		items = append(items, m)
 	}
@@ -353,7 +353,7 @@ func (b *Room) activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Act
 	}, Refused: func(r wire.Result) error {
 		switch r.Refusal {
 		case wire.RefusedList:
-			return rulebook.RejectList("the list is no longer staged, or it is dated in the future: upload it again")
+			return rulebook.RejectList("the list is no longer staged, or it is dated in the future, or another list came in force since it was made: upload it again")
 		case wire.RefusedNotDev:
 			return rulebook.RejectList("the sample list may serve development clusters only")
 		}
@@ -386,6 +386,6 @@ func renderActivation(_ *border.Request, l *edge.Leaf, m *strictjson.Members) er
 	} else {
 		m.Null("previousSnapshotId")
 	}
-	l.CopyTo(m, "sample", "forced", "rollback", "problems", "left", "reason", "actor", "eventId")
+	l.CopyTo(m, "sample", "forced", "rollback", "problems", "left", "entryIds", "reason", "actor", "eventId")
 	return nil
 }

@@ -43,7 +43,7 @@ func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	if len(body) == 0 {
+	if len(body) == 0 && c.Query("remove") != "true" {
 		return border.Answer{}, rulebook.RejectList("the upload is empty")
 	}
 	name := c.Query("name")
@@ -61,9 +61,9 @@ func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	if replace != "" && replace != "true" && replace != "false" {
 		return border.Answer{}, border.BadQuery("replace", "must be true or false")
 	}
-	entities, info, err := b.deps.LoadList(map[string][]byte{name: body}, asOf)
+	entities, info, err := b.readUpload(c, name, body, asOf)
 	if err != nil {
-		return border.Answer{}, rulebook.RejectList(err.Error())
+		return border.Answer{}, err
 	}
 	if len(entities) > engine.ListMax {
 		return border.Answer{}, rulebook.RejectList("the list of entities is larger than 96 MiB")
@@ -77,6 +77,22 @@ func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	return b.stageUpload(c, entities, info, left, replace == "true")
+}
+
+// readUpload makes the list of an upload: of OFAC's files, or of a list beside OFAC's.
+func (b *Room) readUpload(c *border.Request, name string, body []byte, asOf time.Time) (entities []byte, info wire.ListInfo, err error) {
+	if c.Query("list") != "" && b.deps.JoinList != nil {
+		return b.joinUpload(c, body)
+	}
+	active, held, err := b.activeList(c)
+	if err != nil {
+		return nil, info, err
+	}
+	entities, info, err = b.deps.LoadList(map[string][]byte{name: body}, asOf, active, held)
+	if err != nil {
+		return nil, info, rulebook.RejectList(err.Error())
+	}
+	return entities, info, nil
 }
 
 // readAsOf reads ?asOf=, the date of files that have none of their own: a time, or a day.
@@ -324,4 +340,5 @@ type Syncer interface {
 
 // ListLoader compiles published files into a list (POST /v1/ofac/snapshots). asOf dates what has
 // no date of its own.
-type ListLoader func(files map[string][]byte, asOf time.Time) (entities []byte, info wire.ListInfo, err error)
+// The new list has the lists beside OFAC's as the active one has them.
+type ListLoader func(files map[string][]byte, asOf time.Time, active *ofac.Index, held *wire.ListInfo) (entities []byte, info wire.ListInfo, err error)

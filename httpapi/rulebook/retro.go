@@ -401,7 +401,7 @@ func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 			name = entry.Primary
 			m.Text("name", name)
 			m.Text("type", entry.Type.String())
-			m.Text("list", edge.ListName(entry.Lists))
+			m.Text("list", entry.List)
 			m.Texts("programs", entry.Programs)
 		}
 	}

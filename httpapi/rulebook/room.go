@@ -26,6 +26,7 @@ type Deps struct {
 	Lists     Lists
 	Sync      Syncer           // nil: this node cannot fetch lists.
 	LoadList  ListLoader       // nil: this node takes no list uploads.
+	JoinList  ListJoiner       // nil: this node changes no lists beside OFAC's.
 	ListFiles ListFiles        // nil: GET of a list's entities finds none.
 	Relay     Relay            // nil: this node knows its own jobs only.
 	Jobs      retrace.JobStore // nil: backtests and shadows are lost when the process ends.
@@ -55,7 +56,7 @@ func (b *Room) EndJobs() { b.Jobs.Close() }
 // Table returns what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name", "asOf", "replace"}},
+		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name", "asOf", "replace", "list", "listName", "authority", "effect", "format", "families", "maxAge", "remove"}},
 		Renderers: map[string]border.Renderer{
 			"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
 			"cleared.added": renderCleared, "cleared.removed": renderCleared, "retro.begun": renderRetro,
@@ -92,6 +93,15 @@ func (b *Room) RegisterGauges(set *metrics.Set) {
 		}
 		return 0
 	})
+	b.gaugeLate(set)
+}
+
+// gaugeLate registers how many lists beside OFAC's are late. Which ones GET /v1/lists says: ids of
+// lists are no labels, because metrics are for whoever runs the cluster.
+func (b *Room) gaugeLate(set *metrics.Set) {
+	set.NewGauge("railguard_lists_late", func() float64 {
+		return float64(len(judge.Late(b.deps.Published.Settings().List, b.deps.Published.LogTime())))
+	})
 }
 
 // NewRetro makes the duty that screens past payments against activated lists.
@@ -111,6 +121,8 @@ func policyRoutes() []border.Route {
 
 func (b *Room) listRoutes() []border.Route {
 	return []border.Route{
+		{Method: http.MethodGet, Path: "/v1/lists", Handle: b.getListStatus},
+		{Method: http.MethodPost, Path: "/v1/lists/{id}/entries", Stream: true, Handle: b.changeEntries},
 		{Method: http.MethodGet, Path: "/v1/ofac", Handle: b.getLists},
 		{Method: http.MethodPost, Path: "/v1/ofac/sync", Handle: b.syncLists},
 		{Method: http.MethodGet, Path: "/v1/ofac/{id}", Handle: b.getList},

@@ -55,6 +55,7 @@ func (b *builder) makeTables() error {
 			return err
 		}
 	}
+	b.noteFurther()
 	b.noteBeginnings()
 	b.notePairs()
 	b.countEntries()
@@ -238,6 +239,9 @@ func (b *builder) fileForms() (err error) {
 			b.pauseWork()
 		}
 		record := &b.names[name]
+		if b.texts[record.aliasType] == list.AliasID {
+			continue
+		}
 		maker.giveForms(b.texts[record.Full], b.entities[record.Entity].Kind)
 	}
 	b.LongestForm, b.LongestNative = maker.longest, maker.longestNative
@@ -257,10 +261,8 @@ func (b *builder) countEntries() {
 	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.NameCount), Wallets: b.wallets.Count()}
 	for i := range b.source {
 		entity := &b.source[i]
-		for _, source := range list.Sources() {
-			if entity.Lists.Has(source) {
-				b.counts.Lists[source]++
-			}
+		for rest := entity.Lists; rest != 0; rest &= rest - 1 {
+			b.counts.Lists[rest.First()]++
 		}
 		switch entity.Type {
 		case list.Individual:

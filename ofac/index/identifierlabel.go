@@ -26,7 +26,7 @@ func labelOf(kind list.FactKind, label, value string) (string, string) {
 // labelBytesMax is as long as the longest label.
 const labelBytesMax = 80
 
-// identifierLabels are the publisher's labels of identifiers. A document with another label is of
+// identifierLabels are OFAC's labels of identifiers. A document with another label is of
 // class Other; any other fact with another label is no identifier.
 var identifierLabels = gatherLabels([]classLabels{
 	{identifier.BIC, "SWIFT/BIC"},
@@ -71,6 +71,9 @@ func gatherLabels(all []classLabels) map[string]identifier.Class {
 		for label := range strings.SplitSeq(of.joined, "|") {
 			labels[label] = of.class
 		}
+	}
+	for _, word := range identifier.Words() { // Files of lists beside OFAC's are read into the words of the API.
+		labels[word], _ = identifier.ClassNamed(word)
 	}
 	return labels
 }

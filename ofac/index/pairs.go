@@ -59,6 +59,9 @@ func (b *builder) notePairs() {
 			b.pauseWork()
 		}
 		name := b.NameAt(id)
+		if b.TextAt(name.aliasType) == list.AliasID {
+			continue
+		}
 		full := b.TextAt(name.Full)
 		words = text.AppendWords(words[:0], full, false)
 		pairs = appendPairs(pairs, words)

@@ -24,6 +24,9 @@ type Tables struct {
 
 	taxes []taxRecord // By number, then party.
 
+	further []furtherRecord // Of entities on further lists, in their order.
+	ends    []int64         // When such entities end, sorted, each once.
+
 	identifiers     []IdentifierRow  // In the order of the parties and their facts.
 	identifierForms perfect.Multimap // By family and form: an IdentifierPosting.
 
@@ -79,7 +82,8 @@ func (x *Tables) Size() int {
 		total += 4 * len(numbers)
 	}
 	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size() + 8*len(x.Pairs.blocks)
-	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12
+	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes, furtherBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12, 16
+	total += furtherBytes*len(x.further) + 8*len(x.ends)
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
 		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)
 }
@@ -107,6 +111,7 @@ type Entry struct {
 	UID       uint32
 	Type      list.EntityType
 	Lists     list.Lists
+	List      string         // The name of the list under which it is shown.
 	Primary   string         // The primary name.
 	Sublists  []string       // Names of the sanctions lists, sorted.
 	Programs  []string       // Programme codes, sorted.
@@ -114,6 +119,8 @@ type Entry struct {
 	Addresses []list.Address // Sorted by value.
 	Facts     []list.Fact    // Sorted by kind, label and value.
 	Digest    uint64         // See EntryDigest.
+	ID        string         // Its id on a further list; "" on OFAC's.
+	Until     int64          // See list.Entity.Until.
 }
 
 // Entry returns a copy of the listed party with that uid.
@@ -123,7 +130,7 @@ func (x *Tables) Entry(uid uint32) (Entry, bool) {
 		return Entry{}, false
 	}
 	record, next := x.EntityAt(at), x.EntityAt(at+1)
-	entry := Entry{UID: uid, Type: record.Kind, Lists: record.Lists, Digest: record.digest}
+	entry := Entry{UID: uid, Type: record.Kind, Lists: record.Lists, List: x.NameOf(record.Lists), Digest: record.digest}
 	for i := record.Sublists; i < record.Programs; i++ {
 		entry.Sublists = append(entry.Sublists, x.TextAt(x.references[i]))
 	}
@@ -140,6 +147,11 @@ func (x *Tables) Entry(uid uint32) (Entry, bool) {
 	for i := record.Facts; i < next.Facts; i++ {
 		fact := x.Facts[i]
 		entry.Facts = append(entry.Facts, list.Fact{Kind: fact.Kind, Label: x.TextAt(fact.label), Value: x.TextAt(fact.Value)})
+	}
+	if record.Lists.IsFurther() {
+		if row := x.furtherOf(at); row.id != 0 || row.until != 0 {
+			entry.ID, entry.Until = x.TextAt(row.id), row.until
+		}
 	}
 	entry.Primary = entry.Names[0].Full
 	return entry, true
@@ -178,6 +190,7 @@ func (x *Tables) Entities() []list.Entity {
 		items = append(items, list.Entity{
 			UID: entry.UID, Type: entry.Type, Lists: entry.Lists, Sublists: entry.Sublists,
 			Programs: entry.Programs, Names: entry.Names, Addresses: entry.Addresses, Facts: entry.Facts,
+			ID: entry.ID, Until: entry.Until,
 		})
 	}
 	return items

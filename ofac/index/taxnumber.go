@@ -83,9 +83,14 @@ func taxpayerNumber(fact *list.Fact) (number uint32, ok bool) {
 	return number, american && len(text) == taxDigits+1 && text[2] == '-'
 }
 
-// fileTaxNumbers makes the table of taxpayer numbers.
+// fileTaxNumbers makes the table of OFAC's taxpayer numbers. It is asked when an operator is
+// registered and when a list comes in force, and the registry keeps the answer; a list whose entries
+// end or whose effect changes is asked with each call, as an identifier.
 func (b *builder) fileTaxNumbers() error {
 	for i := range b.source {
+		if b.source[i].Lists.IsFurther() {
+			continue
+		}
 		for k := range b.source[i].Facts {
 			fact := &b.source[i].Facts[k]
 			if number, ok := taxpayerNumber(fact); ok {

@@ -94,7 +94,10 @@ type vocabulary struct {
 	entries []uint32 // By word: how many entries have it.
 }
 
-// wordsOfNames cuts every strong name into words.
+// wordsOfNames cuts every strong name into words, but those of further lists: only OFAC's names are
+// searched for what resembles them. The weight of a word follows from how many entries have it,
+// and a search looks at a bounded number of words and names, so that a hundred thousand names of
+// an institution's own would change what is found of OFAC's.
 func (b *builder) wordsOfNames() *vocabulary {
 	v := &vocabulary{tokens: make([][]rawToken, b.NameCount), wordOf: map[string]uint32{}}
 	cutter := nameCutter{tokens: text.TokenList{Slips: true}}
@@ -103,7 +106,7 @@ func (b *builder) wordsOfNames() *vocabulary {
 			b.pauseWork()
 		}
 		record := &b.names[i]
-		if record.Flags&NameWeak != 0 {
+		if record.Flags&NameWeak != 0 || b.entities[record.Entity].Lists.IsFurther() {
 			continue
 		}
 		v.tokens[i] = cutter.cutName(b.texts[record.Full], b.entities[record.Entity].Kind == list.Individual)

@@ -160,6 +160,11 @@ func checkFuture(next *wire.ListInfo, now engine.Time, tell func(feed.ProblemCod
 			}
 		}
 	}
+	for i := range next.Others {
+		if other := &next.Others[i]; other.Further != nil && other.AsOf > now+AheadMost {
+			tell(ProblemFuture, "%s is dated %s, and it is %s: at most %s ahead are taken", other.Name, instant(other.AsOf), instant(now), days(AheadMost))
+		}
+	}
 	if !dated && next.PublishedAt > now+AheadMost {
 		tell(ProblemFuture, "the list is dated %s, and it is %s: at most %s ahead are taken", instant(next.PublishedAt), instant(now), days(AheadMost))
 	}
@@ -229,13 +234,15 @@ func compareLists(p Precedents, next *wire.ListInfo, tell func(feed.ProblemCode,
 	if !dated && next.PublishedAt != 0 && next.PublishedAt < p.Active.PublishedAt {
 		tell(ProblemOlder, "a list of %s would replace one of %s", instant(next.PublishedAt), instant(p.Active.PublishedAt))
 	}
-	compareCount("the whole list", greatest(measures, func(l *wire.ListInfo) uint32 { return l.Entries }), next.Entries, tell)
-	if names := greatest(measures, func(l *wire.ListInfo) uint32 { return l.Names }); uint64(next.Names)*100 < uint64(names)*EntitiesKeptPercentMin {
-		tell(ProblemShrunk, "names would shrink from %d to %d: at least %d %% must stay", names, next.Names, EntitiesKeptPercentMin)
+	entries, names, wallets := next.OfOFAC()
+	compareCount("the whole list", greatest(measures, func(l *wire.ListInfo) uint32 { n, _, _ := l.OfOFAC(); return n }), entries, tell)
+	if had := greatest(measures, func(l *wire.ListInfo) uint32 { _, n, _ := l.OfOFAC(); return n }); uint64(names)*100 < uint64(had)*EntitiesKeptPercentMin {
+		tell(ProblemShrunk, "names would shrink from %d to %d: at least %d %% must stay", had, names, EntitiesKeptPercentMin)
 	}
-	if wallets := greatest(measures, func(l *wire.ListInfo) uint32 { return l.Wallets }); uint64(next.Wallets)*100 < uint64(wallets)*feed.WalletsKeptPercentMin {
-		tell(feed.ProblemWallets, "digital currency accounts would shrink from %d to %d: at least %d %% must stay", wallets, next.Wallets, feed.WalletsKeptPercentMin)
+	if had := greatest(measures, func(l *wire.ListInfo) uint32 { _, _, n := l.OfOFAC(); return n }); uint64(wallets)*100 < uint64(had)*feed.WalletsKeptPercentMin {
+		tell(feed.ProblemWallets, "digital currency accounts would shrink from %d to %d: at least %d %% must stay", had, wallets, feed.WalletsKeptPercentMin)
 	}
+	compareFurther(p, measures, next, tell)
 	compareChains(measures, next, tell)
 	compareContent(p, measures, next, tell)
 	if p.SecondOrigin {
@@ -290,7 +297,7 @@ func compareContent(p Precedents, measures []*wire.ListInfo, next *wire.ListInfo
 			}
 		}
 	}
-	if same && p.Left != nil && p.Left.Parties+p.Left.Wallets > 0 {
+	if same && next.Brings == "" && p.Left != nil && p.Left.Parties+p.Left.Wallets > 0 {
 		tell(ProblemSamePublication, "%d parties and %d wallets of the active list are missing, though both are of the same date", p.Left.Parties, p.Left.Wallets)
 	}
 }

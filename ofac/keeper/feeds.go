@@ -77,7 +77,8 @@ func attemptsOf(feeds []Feed, originsOf func(*Feed) []fetch.Origin) []attempt {
 // batch is the merged content of all feeds.
 type batch struct {
 	feed.Loaded
-	found []string // Problems of the content.
+	found []string       // Problems of the content.
+	over  *wire.ListInfo // The active list whose lists beside OFAC's it has; nil: there are none.
 }
 
 // add merges the content of one feed. It fails when an entity stands on a source that is
@@ -171,8 +172,13 @@ func (b *batch) encode() ([]byte, wire.ListInfo, error) {
 	info, err := describeList(encoded)
 	addWarnings(&info, &b.Loaded)
 	info.SDNSum, info.CONSSum = b.Sums[ofac.SDN], b.Sums[ofac.CONS]
+	if b.over != nil {
+		info.Over = b.over.Digest[:]
+	}
 	for i := range info.Others {
-		if source, known := ofac.SourceNamed(info.Others[i].Name); known {
+		if info.Others[i].Further != nil {
+			info.Others[i].Sum = b.over.OfSource(info.Others[i].Name).Sum
+		} else if source, known := ofac.SourceNamed(info.Others[i].Name); known {
 			info.Others[i].Sum = b.Sums[source]
 		}
 	}

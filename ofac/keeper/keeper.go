@@ -339,14 +339,15 @@ func describeList(encoded []byte) (wire.ListInfo, error) {
 		Digest: ofac.Digest(encoded), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
 		Entries: uint32(len(entities)), Size: uint32(len(encoded)),
 	}
-	var entries [ofac.SourcesMax]uint32
+	var parts [ofac.SourcesMax]wire.ListSource
 	for i := range entities {
 		entity := &entities[i]
 		info.Names += uint32(len(entity.Names))
-		for _, source := range ofac.Sources() {
-			if entity.Lists.Has(source) {
-				entries[source]++
-			}
+		for rest := entity.Lists; rest != 0; rest &= rest - 1 {
+			part := &parts[rest.First()]
+			part.Entries++
+			part.Names += uint32(len(entity.Names))
+			part.Wallets += uint32(len(entity.Addresses))
 		}
 		switch entity.Type {
 		case ofac.Individual:
@@ -359,12 +360,16 @@ func describeList(encoded []byte) (wire.ListInfo, error) {
 			info.Aircraft++
 		}
 	}
-	for source, count := range entries {
-		if count > 0 {
-			info.AddSource(wire.ListSource{Name: ofac.Source(source).String(), Entries: count, AsOf: engine.Time(meta.AsOf[source])})
+	for _, source := range ofac.Sources() {
+		if meta.IsFurther(source) {
+			break
+		}
+		if count := parts[source].Entries; count > 0 {
+			info.AddSource(wire.ListSource{Name: source.String(), Entries: count, AsOf: engine.Time(meta.AsOf[source])})
 		}
 	}
-	for _, chain := range feed.CountWallets(entities) {
+	describeFurther(&info, &meta, &parts)
+	for _, chain := range feed.CountWallets(ofOFAC(entities)) {
 		info.Wallets += uint32(chain.Count)
 		info.Chains = append(info.Chains, wire.ChainCount{Chain: chain.Chain, Count: uint32(chain.Count)})
 	}
@@ -387,11 +392,15 @@ func addWarnings(info *wire.ListInfo, loaded *feed.Loaded) {
 			info.Warnings = append(info.Warnings, fmt.Sprintf("%d more: see the log of the node that read the files", len(loaded.Warnings)-len(info.Warnings)))
 			return
 		}
-		if len(warning) > warningBytesMax {
-			warning = strings.ToValidUTF8(warning[:warningBytesMax], "") + "..."
-		}
-		info.Warnings = append(info.Warnings, warning)
+		info.Warnings = append(info.Warnings, cutWarning(warning))
 	}
+}
+
+func cutWarning(warning string) string {
+	if len(warning) > warningBytesMax {
+		warning = strings.ToValidUTF8(warning[:warningBytesMax], "") + "..."
+	}
+	return warning
 }
 
 // logProgress returns a function that logs the progress of a load: at most once a second,
@@ -415,7 +424,9 @@ var ErrUndated = errors.New("the files have no date of their own: say as of when
 
 // EncodeFiles turns an uploaded set of files into the canonical list of entities, and describes
 // it. asOf dates what has no date of its own; zero: such files are refused.
-func EncodeFiles(files map[string][]byte, asOf time.Time) ([]byte, wire.ListInfo, error) {
+//
+// Files of OFAC's say nothing of the lists beside it: the new list has them as the active one has.
+func EncodeFiles(files map[string][]byte, asOf time.Time, active *ofac.Index, held *wire.ListInfo) ([]byte, wire.ListInfo, error) {
 	list := make([]feed.File, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		list = append(list, feed.File{Name: name, Data: files[name]})
@@ -430,6 +441,7 @@ func EncodeFiles(files map[string][]byte, asOf time.Time) ([]byte, wire.ListInfo
 	if isUndated(&loaded.Loaded) {
 		return nil, wire.ListInfo{}, ErrUndated
 	}
+	loaded.carry(active, held)
 	encoded, info, err := loaded.encode()
 	info.Origin, info.Uploaded = "upload", true
 	return encoded, info, err

@@ -88,13 +88,13 @@ func TestNewestFile(t *testing.T) {
 // An upload becomes an encoded list, its description, and the problems of its content.
 func TestEncodeFiles(t *testing.T) {
 	files := map[string][]byte{"SDN_ENHANCED.XML": sdnOf(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 5)}
-	encoded, info, err := EncodeFiles(files, time.Time{})
+	encoded, info, err := EncodeFiles(files, time.Time{}, nil, nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, encoded)
 	require.Empty(t, info.Found)
 	require.EqualValues(t, 6, info.Entries)
 	require.Contains(t, info.Warnings, "no CONS list among the files")
-	_, _, err = EncodeFiles(map[string][]byte{"SDN_ENHANCED.XML": []byte("<html>")}, time.Time{})
+	_, _, err = EncodeFiles(map[string][]byte{"SDN_ENHANCED.XML": []byte("<html>")}, time.Time{}, nil, nil)
 	require.Error(t, err)
 }
 
@@ -107,17 +107,17 @@ func TestUndatedFilesNeedADate(t *testing.T) {
 		require.NoError(t, err)
 		csv[name] = raw
 	}
-	_, _, err := EncodeFiles(csv, time.Time{})
+	_, _, err := EncodeFiles(csv, time.Time{}, nil, nil)
 	require.ErrorIs(t, err, ErrUndated)
 	asOf := time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
-	_, info, err := EncodeFiles(csv, asOf)
+	_, info, err := EncodeFiles(csv, asOf, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, engine.Time(asOf.UnixNano()), info.SDNAsOf)
 	require.Equal(t, engine.Time(asOf.UnixNano()), info.PublishedAt)
 	require.Equal(t, "SDN_CSV 2026-03-01T14:00:00Z", info.Source)
 	require.True(t, info.Uploaded)
 	csv["CONS_ENHANCED.XML"] = listtest.WriteEnhanced("Consolidated List", asOf.AddDate(0, 0, 1), listtest.Entity{ID: 930001, Last: "PASSERBY HOLDING"})
-	_, info, err = EncodeFiles(csv, asOf)
+	_, info, err = EncodeFiles(csv, asOf, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, engine.Time(asOf.UnixNano()), info.SDNAsOf)
 	require.Equal(t, engine.Time(asOf.AddDate(0, 0, 1).UnixNano()), info.CONSAsOf)

@@ -228,6 +228,13 @@ func (k *Keeper) fetchFrom(ctx context.Context, origins attempt) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)
 	}
+	if active != nil && active.HasFurther() {
+		list, err := k.node.ListByDigest(active.Digest)
+		if err != nil {
+			return fmt.Errorf("the lists beside OFAC's are not known: %w", err)
+		}
+		loaded.carry(list, active)
+	}
 	encoded, info, err := loaded.encode()
 	if err != nil {
 		return fmt.Errorf("%s: %w", got.Origin, err)

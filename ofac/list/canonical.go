@@ -11,7 +11,7 @@ import (
 // canonicalEntities copies the entities into the one canonical order: entities by uid; the
 // names of an entity by primary, strength, script and id; everything else sorted without
 // duplicates. Two records of one uid (a party found in both files) become one.
-func canonicalEntities(entities []Entity) ([]Entity, error) {
+func canonicalEntities(entities []Entity, sources Lists) ([]Entity, error) {
 	if len(entities) > entitiesMax {
 		return nil, fmt.Errorf("%d entities, at most %d", len(entities), entitiesMax)
 	}
@@ -19,12 +19,15 @@ func canonicalEntities(entities []Entity) ([]Entity, error) {
 	slices.SortStableFunc(sorted, func(a, b Entity) int { return cmp.Compare(a.UID, b.UID) })
 	list := make([]Entity, 0, len(sorted))
 	for _, entity := range sorted {
-		if err := checkEntity(&entity); err != nil {
+		if err := checkEntity(&entity, sources); err != nil {
 			return nil, fmt.Errorf("entity %d: %w", entity.UID, err)
 		}
 		if last := len(list) - 1; last >= 0 && list[last].UID == entity.UID {
 			if list[last].Type != entity.Type {
 				return nil, fmt.Errorf("entity %d: both %s and %s", entity.UID, list[last].Type, entity.Type)
+			}
+			if list[last].ID != entity.ID || list[last].Until != entity.Until {
+				return nil, fmt.Errorf("entity %d: both %q and %q, or two ends", entity.UID, list[last].ID, entity.ID)
 			}
 			list[last] = joinEntities(list[last], entity)
 			continue
@@ -40,16 +43,20 @@ func canonicalEntities(entities []Entity) ([]Entity, error) {
 	return list, nil
 }
 
-func checkEntity(entity *Entity) error {
+func checkEntity(entity *Entity, sources Lists) error {
 	switch {
 	case entity.UID == 0:
 		return fmt.Errorf("uid zero")
 	case entity.Type < Individual || entity.Type > Aircraft:
 		return fmt.Errorf("unknown type %d", entity.Type)
-	case entity.Lists == 0 || entity.Lists&^everySource != 0:
+	case entity.Lists == 0 || entity.Lists&^sources != 0:
 		return fmt.Errorf("unknown lists %d", entity.Lists)
 	case !entity.Lists.publishedBy(publisherOf(entity.UID)):
 		return fmt.Errorf("on a list of another publisher: %v", entity.Lists)
+	case (entity.ID != "" || entity.Until != 0) && !entity.Lists.IsFurther():
+		return fmt.Errorf("an id or an end on a list of OFAC's")
+	case len(entity.ID) > entityIDBytesMax || entity.Until < 0:
+		return fmt.Errorf("id of %d bytes, at most %d, or an end before 1970", len(entity.ID), entityIDBytesMax)
 	case len(entity.Names) == 0:
 		return fmt.Errorf("no name")
 	case len(entity.Names) > namesPerEntity:
@@ -174,6 +181,10 @@ func EntityDigest(entity *Entity) uint64 {
 		data = append(data, byte(fact.Kind))
 		text(fact.Label)
 		text(fact.Value)
+	}
+	if entity.ID != "" || entity.Until != 0 { // Digests of OFAC's entities stay what they were.
+		text(entity.ID)
+		data = binary.AppendVarint(data, entity.Until)
 	}
 	sum := sha256.Sum256(data)
 	return binary.LittleEndian.Uint64(sum[:])

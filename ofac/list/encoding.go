@@ -30,10 +30,16 @@ import (
 //	  addresses: varint count, and per address: varint ticker, value, feature id
 //	  facts: varint count, and per fact: 1 byte kind, varint label, value
 //
+// Version 2 is written if and only if there are further lists. Behind the Meta it has their table:
+// varint count, and per list: 1 byte number, 1 byte effect (1 blocks), varint id, name, authority,
+// format; families: varint count, varint text each; varint greatest age (ns). Behind the facts each
+// entity has varint id and until (zigzag).
+//
 // A text is named by its place in the table. Varints are those of encoding/binary
 // in their shortest form. The SHA-256 of the bytes names the list of entities.
 const (
 	entitiesMagic    = "RGENTS\x00\x01"
+	entitiesMagic2   = "RGENTS\x00\x02"
 	entitiesBytesMax = 96 << 20 // These bounds are those of the limits table of the rulings.
 	entityTextsMax   = 1 << 23
 	datesAlways      = 2 // SDN and CONS have a date in every list, 0 if unknown.
@@ -48,7 +54,10 @@ func Encode(entities []Entity, meta Meta) ([]byte, error) {
 	if len(meta.Source) > textBytesMax {
 		return nil, fmt.Errorf("source of %d bytes, at most %d", len(meta.Source), textBytesMax)
 	}
-	list, err := canonicalEntities(entities)
+	if err := checkFurther(meta.Further); err != nil {
+		return nil, err
+	}
+	list, err := canonicalEntities(entities, meta.sources())
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +65,17 @@ func Encode(entities []Entity, meta Meta) ([]byte, error) {
 }
 
 // IsEntities reports whether the bytes begin like an encoded list of entities.
-func IsEntities(data []byte) bool { return bytes.HasPrefix(data, []byte(entitiesMagic)) }
+func IsEntities(data []byte) bool {
+	return bytes.HasPrefix(data, []byte(entitiesMagic)) || bytes.HasPrefix(data, []byte(entitiesMagic2))
+}
 
 // DistinctTexts are the strings of canonical entities, sorted, each once.
 func DistinctTexts(entities []Entity, meta Meta, compare func(a, b string) int) []string {
 	texts := []string{"", meta.Source}
+	for i := range meta.Further {
+		row := &meta.Further[i]
+		texts = append(append(texts, row.ID, row.Name, row.Authority, row.Format), row.Families...)
+	}
 	for i := range entities {
 		entity := &entities[i]
 		texts = append(append(texts, entity.Sublists...), entity.Programs...)
@@ -76,6 +91,9 @@ func DistinctTexts(entities []Entity, meta Meta, compare func(a, b string) int) 
 		for _, fact := range entity.Facts {
 			texts = append(texts, fact.Label, fact.Value)
 		}
+		if entity.ID != "" {
+			texts = append(texts, entity.ID)
+		}
 	}
 	slices.SortFunc(texts, compare)
 	return slices.Compact(texts)
@@ -83,7 +101,10 @@ func DistinctTexts(entities []Entity, meta Meta, compare func(a, b string) int) 
 
 func encodeList(list []Entity, meta Meta) ([]byte, error) {
 	texts := DistinctTexts(list, meta, strings.Compare)
-	e := entityEncoder{data: []byte(entitiesMagic), textOf: make(map[string]uint32, len(texts))}
+	e := entityEncoder{data: []byte(entitiesMagic), textOf: make(map[string]uint32, len(texts)), further: len(meta.Further) > 0}
+	if e.further {
+		copy(e.data, entitiesMagic2)
+	}
 	e.writeNumber(uint64(len(texts)))
 	for i, text := range texts {
 		e.textOf[text] = uint32(i)
@@ -93,6 +114,9 @@ func encodeList(list []Entity, meta Meta) ([]byte, error) {
 	e.writeText(meta.Source)
 	e.data = binary.AppendVarint(e.data, meta.PublishedAt)
 	e.writeDates(meta.AsOf[:], meta.Sample)
+	if e.further {
+		e.writeFurther(meta.Further)
+	}
 	e.writeNumber(uint64(len(list)))
 	previous := uint32(0)
 	for i := range list {
@@ -106,8 +130,9 @@ func encodeList(list []Entity, meta Meta) ([]byte, error) {
 }
 
 type entityEncoder struct {
-	data   []byte
-	textOf map[string]uint32
+	data    []byte
+	textOf  map[string]uint32
+	further bool // Version 2.
 }
 
 func (e *entityEncoder) writeNumber(n uint64) { e.data = binary.AppendUvarint(e.data, n) }
@@ -171,6 +196,10 @@ func (e *entityEncoder) writeEntity(entity *Entity, previous uint32) {
 		e.writeText(fact.Label)
 		e.writeText(fact.Value)
 	}
+	if e.further {
+		e.writeText(entity.ID)
+		e.data = binary.AppendVarint(e.data, entity.Until)
+	}
 }
 
 // Decode reads the output of Encode. It refuses any bytes that Encode would not have
@@ -182,10 +211,13 @@ func Decode(data []byte) ([]Entity, Meta, error) {
 	if !IsEntities(data) {
 		return nil, Meta{}, fmt.Errorf("%w: not of this format and version", ErrEntities)
 	}
-	d := entityDecoder{data: data[len(entitiesMagic):]}
+	d := entityDecoder{data: data[len(entitiesMagic):], further: data[len(entitiesMagic)-1] == entitiesMagic2[len(entitiesMagic2)-1]}
 	d.readTexts()
 	meta := Meta{Source: d.readText(), PublishedAt: d.readSigned()}
-	meta.Sample = d.readDates(meta.AsOf[:len(sourceRows)])
+	meta.Sample = d.readDates(meta.AsOf[:])
+	if d.further {
+		meta.Further = d.readFurther()
+	}
 	list := make([]Entity, d.readCount(entitiesMax))
 	previous := uint32(0)
 	for i := range list {
@@ -212,9 +244,10 @@ func Decode(data []byte) ([]Entity, Meta, error) {
 
 // entityDecoder reads from the front of the data; after a failure it reads zeros.
 type entityDecoder struct {
-	data   []byte
-	texts  []string
-	failed string
+	data    []byte
+	texts   []string
+	failed  string
+	further bool // Version 2.
 }
 
 func (d *entityDecoder) noteFailure(what string) {
@@ -335,6 +368,9 @@ func (d *entityDecoder) readEntity(previous uint32) Entity {
 	})
 	entity.Addresses = listOf(d, itemsPerEntity, func() Address { return Address{d.readText(), d.readText(), d.readSmall()} })
 	entity.Facts = listOf(d, itemsPerEntity, func() Fact { return Fact{FactKind(d.readByte(byte(factKindEnd - 1))), d.readText(), d.readText()} })
+	if d.further {
+		entity.ID, entity.Until = d.readText(), d.readSigned()
+	}
 	return entity
 }
 

@@ -103,6 +103,10 @@ func FuzzDecodeEntities(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(data)
 	f.Add([]byte(entitiesMagic))
+	entities, meta = goldenFurther()
+	data, err = Encode(entities, meta)
+	require.NoError(f, err)
+	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		entities, meta, err := Decode(data)
 		if err != nil {

@@ -37,6 +37,9 @@ type Entity struct {
 	Names     []Name     // Every name in every script, primary first.
 	Addresses []Address  // Digital currency addresses, as printed.
 	Facts     []Fact     // Births, nationalities, documents, postal addresses, vessel data, remarks.
+
+	ID    string // Its id on a further list; "" on OFAC's.
+	Until int64  // From when on it matches nothing, ns UTC; 0: it does not end. Of further lists alone.
 }
 
 // Fact is one thing, other than a name, that the publisher says about a party. It helps to
@@ -80,7 +83,7 @@ func (k FactKind) String() string {
 // Name is one written form of one of an entity's names.
 type Name struct {
 	ID        uint32     // Translation id (ENHANCED), DocumentedName id (ADVANCED), alt_num (CSV; 0 for the primary name).
-	AliasType string     // "Name", "A.K.A.", "F.K.A." or "N.K.A.".
+	AliasType string     // "Name", "A.K.A.", "F.K.A." or "N.K.A."; or AliasID.
 	Primary   bool       // The entity's primary name.
 	Weak      bool       // OFAC's low-quality ("weak") alias.
 	Script    string     // "Latin", "Cyrillic", "Arabic", "Chinese Simplified", ...
@@ -110,4 +113,6 @@ type Meta struct {
 	// AsOf is the date of each source's files, ns UTC; 0 where there are no files or no
 	// date.
 	AsOf [SourcesMax]int64
+
+	Further []Further // The lists beside OFAC's, by number.
 }

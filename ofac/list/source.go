@@ -3,11 +3,13 @@ package list
 import (
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// A source is one list as its publisher issues it. A new source needs a row here for its
-// meaning, a package that reads its files, and a row in package keeper for how to get them.
+// A source is one list as its publisher issues it. A new source that nodes fetch by themselves
+// needs a row here for its meaning, a package that reads its files, and a row in package keeper
+// for how to get them. What persons import needs none of them: see Further.
 
 // Source is the index of a source's row in the table. The numbers are stored in encoded
 // lists: never reuse one.
@@ -40,8 +42,8 @@ type SourceRow struct {
 	// first. A published list without a core source is refused; without another source it
 	// gets a warning.
 	Core bool
-	// Blocks is set if a payment to a listed name is blocked; otherwise an officer reviews
-	// it. A listed account is blocked on every source.
+	// Blocks is set if a payment to a listed name, account or identifier is blocked; otherwise
+	// an officer reviews it.
 	Blocks bool
 }
 
@@ -61,7 +63,7 @@ var (
 func init() { gatherRows() }
 
 func gatherRows() {
-	sources, everySource, coreLists, blockLists = nil, 0, 0, 0
+	sources, everySource, coreLists, blockLists = nil, 0, 0, furtherBlockSets
 	for i, row := range sourceRows {
 		source := Source(i)
 		sources, everySource = append(sources, source), everySource|source.Set()
@@ -74,11 +76,12 @@ func gatherRows() {
 	}
 }
 
-// Sources are all sources, in the order of their numbers.
+// Sources are the sources of the table, in the order of their numbers. Those of further lists are
+// not among them: see Meta.Further.
 func Sources() []Source { return sources }
 
-// AddSource adds a further source until remove is called. Tests use it; nothing may be
-// screened during it or remove.
+// AddSource adds a source to the table until remove is called. Tests use it; nothing may be
+// screened during it or remove, and there may be no further list of its number.
 func AddSource(row SourceRow) (added Source, remove func()) {
 	sourceRows = append(sourceRows, row)
 	gatherRows()
@@ -88,11 +91,18 @@ func AddSource(row SourceRow) (added Source, remove func()) {
 	}
 }
 
-// Row returns the row of a source.
-func (s Source) Row() SourceRow { return sourceRows[s] }
+// Row returns the row of a source. Only the Meta of a list knows the name of a further one.
+func (s Source) Row() SourceRow {
+	if int(s) < len(sourceRows) {
+		return sourceRows[s]
+	}
+	number := (s-furtherFirst)%FurtherMax + 1
+	name := "LIST" + strconv.Itoa(int(number))
+	return SourceRow{Name: name, Title: "further list " + name, Publisher: Publisher(number), Blocks: furtherBlockSets.Has(s)}
+}
 
 // String returns the source's name.
-func (s Source) String() string { return sourceRows[s].Name }
+func (s Source) String() string { return s.Row().Name }
 
 // Set is the set of this source alone.
 func (s Source) Set() Lists { return 1 << s }
@@ -127,8 +137,8 @@ func (l Lists) Block() bool { return l&blockLists != 0 }
 
 // publishedBy reports whether all of the sources are of that publisher.
 func (l Lists) publishedBy(publisher Publisher) bool {
-	for _, source := range sources {
-		if l.Has(source) && sourceRows[source].Publisher != publisher {
+	for rest := l; rest != 0; rest &= rest - 1 {
+		if rest.First().Row().Publisher != publisher {
 			return false
 		}
 	}
@@ -137,16 +147,14 @@ func (l Lists) publishedBy(publisher Publisher) bool {
 
 // First is the source under which the entity is shown: the first of the table.
 func (l Lists) First() Source {
-	return Source(min(bits.TrailingZeros32(uint32(l)), len(sourceRows)-1))
+	return Source(min(bits.TrailingZeros32(uint32(l)), SourcesMax-1))
 }
 
 // String joins the names of the sources with a plus.
 func (l Lists) String() string {
 	var names []string
-	for _, source := range sources {
-		if l.Has(source) {
-			names = append(names, source.String())
-		}
+	for rest := l; rest != 0; rest &= rest - 1 {
+		names = append(names, rest.First().String())
 	}
 	return strings.Join(names, "+")
 }

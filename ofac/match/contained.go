@@ -144,7 +144,11 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 		posting := index.FormPosting(row)
 		id, form := posting.Name(), posting.Form()
 		name := x.NameAt(id)
-		kind := x.EntityAt(name.Entity).Kind
+		entity := x.EntityAt(name.Entity)
+		kind := entity.Kind
+		if x.IsOver(name.Entity, q.Now) {
+			continue
+		}
 		if !x.standsAlone(id, form, &name, words, key) || kind == list.Vessel && forms != 0 {
 			continue // A vessel's name has no legal form, so such a run means a company.
 		}
@@ -164,6 +168,9 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 			h.sub = SubWeakAlias
 		case name.Flags&index.NameWeak != 0:
 			h.outcome, h.sub = Clear, SubWeakAlias
+		}
+		if h.outcome == Possible && entity.Lists.IsFurther() && !q.NonSDNPossible {
+			h.outcome, h.sub = Clear, SubNotSDN
 		}
 		s.hits = append(s.hits, h)
 	}
@@ -213,8 +220,8 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 
 // countTelling counts the words of a listed name that are not articles or particles.
 func (x *Index) countTelling(id uint32, name *index.NameRecord) int {
-	if name.Flags&index.NameWeak != 0 {
-		return int(name.Words) // words of weak names are not in the word layer
+	if name.Flags&index.NameWeak != 0 || x.EntityAt(name.Entity).Lists.IsFurther() {
+		return int(name.Words) // words of such names are not in the word layer
 	}
 	count := 0
 	for _, row := range x.Words.TokensOf(id) {

@@ -217,6 +217,9 @@ func (x *Index) lookUpForm(key []byte, read reading, q *Query, s *Scratch) {
 		posting := index.FormPosting(row)
 		id, form := posting.Name(), posting.Form()
 		name := x.NameAt(id)
+		if x.IsOver(name.Entity, q.Now) {
+			continue
+		}
 		entity := x.EntityAt(name.Entity)
 		outcome, sub := decideExact(&name, entity.Kind, form, read, q)
 		if outcome == Listed && !entity.Lists.Block() {

@@ -18,6 +18,8 @@ type IdentifierQuery struct {
 	// NonSDNPossible counts doubtful matches against entries that are not on a core source, as for
 	// names.
 	NonSDNPossible bool
+
+	Now int64 // When the question is asked, ns UTC: entries that have ended match nothing.
 }
 
 // Doubt says why the party of an identifier may be another one than the listed party.
@@ -168,6 +170,9 @@ func (s *identifierSearch) lookUp(key []byte, above bool) {
 			continue
 		}
 		row, label, value, country := s.index.IdentifierAt(posting.Row())
+		if s.index.IsOver(row.Entity, s.query.Now) {
+			continue
+		}
 		doubt := s.doubtOf(row.Class, len(key)-1, country)
 		if posting.Use() == index.UseShared || posting.Use() == index.UseOwner {
 			doubt = max(doubt, DoubtHost)

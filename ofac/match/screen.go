@@ -42,6 +42,9 @@ type Query struct {
 	// Context orders matches with equal scores, and changes nothing else.
 	Context Context
 
+	// Now is when the question is asked, ns UTC: entries that have ended match nothing.
+	Now int64
+
 	// Brief leaves out the possible matches when an exact one blocks, since they could not
 	// change the outcome. Payments are judged so; a workbench wants all matches.
 	Brief bool

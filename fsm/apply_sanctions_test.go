@@ -270,14 +270,15 @@ func TestReportsFallDue(t *testing.T) {
 	require.Equal(t, "2026-04-04T04:00:00.000Z", due.String(), "Saturday evening in New York is the 21st; the tenth business day is Friday, 3 April")
 	w.now = due - 2*engine.DayLength - 1
 	require.Zero(t, told("sanctions.due_soon"))
+	require.Equal(t, 0, w.m.Freeze().SanctionsOpen().Soon)
 	w.now++
 	require.Equal(t, 1, told("sanctions.due_soon"))
+	require.Equal(t, 1, w.m.Freeze().SanctionsOpen().Soon)
 	w.m = restoredFrom(t, w.m)
 	require.Zero(t, told("sanctions.due_soon"))
 	w.now = due - 1
 	require.Zero(t, told("sanctions.overdue"))
-	open, late, _ := w.m.Freeze().SanctionsOpen()
-	require.Equal(t, [2]int{1, 0}, [2]int{open, late})
+	require.Equal(t, SanctionsCounts{Open: 1, Soon: 1}, w.m.Freeze().SanctionsOpen())
 	w.now++
 	require.Equal(t, 1, told("sanctions.overdue"))
 	alert := string(w.leaves[len(w.leaves)-1])
@@ -285,12 +286,10 @@ func TestReportsFallDue(t *testing.T) {
 	require.Contains(t, alert, `"txnId":"`+w.m.ids.TxnID(rows[0].First)+`"`)
 	require.Equal(t, 1, w.m.Freeze().AlertsOpen()[wire.AlertReport])
 	require.Zero(t, told("sanctions.overdue"))
-	_, late, _ = w.m.Freeze().SanctionsOpen()
-	require.Equal(t, 1, late)
+	require.Equal(t, SanctionsCounts{Open: 1, Late: 1}, w.m.Freeze().SanctionsOpen())
 
 	w.moveCase(wire.SanctionsCase{Leaf: rows[2].Leaf, From: wire.SanctionsNotTheParty, To: wire.SanctionsOpen})
-	_, late, _ = w.m.Freeze().SanctionsOpen()
-	require.Equal(t, 2, late, "what was opened again keeps its day")
+	require.Equal(t, 2, w.m.Freeze().SanctionsOpen().Late, "what was opened again keeps its day")
 }
 
 // TestAReopenedCaseIsToldOf: a case that was opened again before its time falls due.
@@ -357,8 +356,7 @@ func TestBlockedPropertyOutlivesItsLeaves(t *testing.T) {
 	rows = w.sanctionsCases()
 	require.Len(t, rows, 1, "a reported transaction goes with its leaves")
 	require.Equal(t, SanctionsFacts{Reference: "B", Property: someProperty()}, *rows[0].Facts)
-	_, _, blocked := w.m.Freeze().SanctionsOpen()
-	require.Equal(t, 1, blocked)
+	require.Equal(t, 1, w.m.Freeze().SanctionsOpen().Blocked)
 	require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
 	require.Equal(t, wire.Applied, w.moveCase(wire.SanctionsCase{Leaf: rows[0].Leaf, From: wire.SanctionsReported, To: wire.SanctionsClosed}).Code)
 	closed := w.now

@@ -207,22 +207,28 @@ func (v *View) SanctionsCases(opened uint64, ascending bool, fn func(SanctionsRo
 	}
 }
 
-// SanctionsOpen counts the cases whose report is still to be made, those of them that are overdue,
-// and those of property that is blocked.
-func (v *View) SanctionsOpen() (open, late, blocked int) {
+// SanctionsCounts are the cases whose report is still to be made, those of them that are due soon
+// or overdue, and those of property that is blocked.
+type SanctionsCounts struct{ Open, Soon, Late, Blocked int }
+
+// SanctionsOpen counts cases.
+func (v *View) SanctionsOpen() (n SanctionsCounts) {
 	for i := v.cases.First(); i < v.cases.Next(); i++ {
 		row := v.cases.At(i)
 		if row.isUnreported() {
-			open++
-			if v.Time >= row.DueAt {
-				late++
+			n.Open++
+			switch {
+			case v.Time >= row.DueAt:
+				n.Late++
+			case v.Time >= row.DueAt-sanctionsSoon:
+				n.Soon++
 			}
 		}
 		if row.BlockedAt(v.Time) {
-			blocked++
+			n.Blocked++
 		}
 	}
-	return open, late, blocked
+	return n
 }
 
 // BlockedAt tells whether the case's property was blocked at an instant.

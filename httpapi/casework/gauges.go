@@ -37,14 +37,14 @@ func RegisterGauges(set *metrics.Set, published border.Published, records border
 			return float64([]int{open, late}[at])
 		})
 	}
-	for at, name := range []string{"railguard_sanctions_cases_open", "railguard_sanctions_cases_overdue", "railguard_sanctions_property_blocked"} {
+	for at, name := range []string{"railguard_sanctions_cases_open", "railguard_sanctions_cases_due_soon", "railguard_sanctions_cases_overdue", "railguard_sanctions_property_blocked"} {
 		set.NewGauge(name, func() float64 {
 			view, err := records.View(context.Background(), 0)
 			if err != nil {
 				return -1
 			}
-			open, late, blocked := view.SanctionsOpen()
-			return float64([]int{open, late, blocked}[at])
+			n := view.SanctionsOpen()
+			return float64([]int{n.Open, n.Soon, n.Late, n.Blocked}[at])
 		})
 	}
 	for at, name := range []string{"railguard_payments_unresolved", "railguard_payments_unresolved_usd"} {

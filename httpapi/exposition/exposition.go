@@ -123,6 +123,7 @@ var Help = map[string]string{
 	"railguard_alerts_unlisted_total":                    "Alerts that are a leaf and an event alone: 65,536 are open.",
 	"railguard_sar_open":                                 "Suspicious activity reports that are not filed; -1: not known.",
 	"railguard_sanctions_cases_open":                     "Sanctions cases whose report is still to be made; -1: not known.",
+	"railguard_sanctions_cases_due_soon":                 "Of those, the ones whose ten business days are over within two days; -1: not known.",
 	"railguard_sanctions_cases_overdue":                  "Of those, the ones whose ten business days are over; -1: not known.",
 	"railguard_sanctions_property_blocked":               "Sanctions cases of property that is blocked; -1: not known.",
 	"railguard_sar_overdue":                              "Of those, the ones whose 30 days are over; -1: not known.",

@@ -24,7 +24,7 @@ func parseReal(t testing.TB, name string) feed.List {
 	file, err := os.Open(filepath.Join(listtest.DataFolder(t), "ofac", name))
 	require.NoError(t, err)
 	defer file.Close()
-	source, parse := io.Reader(bzip2.NewReader(file)), feed.ParseADVANCED
+	source, parse := bzip2.NewReader(file), feed.ParseADVANCED
 	if strings.Contains(name, "enhanced") {
 		parse = feed.ParseENHANCED
 	}

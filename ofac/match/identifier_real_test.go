@@ -2,7 +2,6 @@ package match_test
 
 import (
 	"compress/bzip2"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/csv"
 	"log/slog"
 	"strings"
 	"testing"
@@ -99,5 +100,27 @@ func TestWhatACallTellsIsNotLogged(t *testing.T) {
 	require.NotEmpty(t, logged.String())
 	for _, secret := range []string{"Erika", "rent of", "12-345", "1234567890", "mustermann", "Musterdorf", "0x1111", "0x2222"} {
 		require.NotContains(t, logged.String(), secret)
+	}
+}
+
+// TestTableHoldsWhatACallTells: the export for spreadsheets has a column for each member of a call that
+// is judged, and no text of it begins a formula.
+func TestTableHoldsWhatACallTells(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	require.Equal(t, 200, n.screen(token, strings.Replace(toldByCall, `"memo":"rent`, `"memo":"=rent`, 1)).Code)
+	w := n.do("auditor", "GET", "/v1/audit/export?format=csv", "")
+	require.Equal(t, 200, w.Code, w.Body.String())
+	rows, err := csv.NewReader(w.Body).ReadAll()
+	require.NoError(t, err)
+	cells := map[string]string{}
+	for i, name := range rows[0] {
+		cells[name] = rows[1][i]
+	}
+	for name, want := range map[string]string{
+		"cpCountry": "DE", "cpRegion": "DE-BY", "originCountry": "FR", "memo": "'=rent of Erika for March", "cpAddress": "Hauptstrasse 5, Musterdorf", "payerWallet": "0x1111111111111111111111111111111111111111",
+		"wallets": `[{"role":"fee","address":"0x2222222222222222222222222222222222222222"}]`, "cpIdentifiers": `[{"type":"tax_id","value":"12-345-678-90","country":"RU"},{"type":"email","value":"erika@mustermann.example"}]`,
+	} {
+		require.Equal(t, want, cells[name], name)
 	}
 }

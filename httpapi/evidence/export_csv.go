@@ -15,7 +15,7 @@ import (
 var CSVColumns = []string{"index", "leafHashHex", "txnId", "screenedAt", "verdict", "rule", "reason", "agentId", "agentName",
 	"operatorLegalName", "credentialStatus", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
 	"disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "listVersion", "policyVersion", "ruleSet", "payerWallet", "wallets",
-	"cpCountry", "cpRegion", "originCountry", "cpIdentifiers", "memo"}
+	"cpCountry", "cpRegion", "originCountry", "cpIdentifiers", "memo", "cpAddress"}
 
 // csvEndMark is the first cell of the last row.
 const csvEndMark = "end"
@@ -57,7 +57,7 @@ func csvValue(column string, l, d *edge.Leaf) string {
 		return hex.EncodeToString(hash[:])
 	case "amount":
 		return string(l.Raw("_request", "amount"))
-	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet", "cpCountry", "cpRegion", "originCountry", "memo":
+	case "chain", "rail", "cpWallet", "cpName", "cpType", "protocol", "payerWallet", "cpCountry", "cpRegion", "originCountry", "memo", "cpAddress":
 		return l.Text("_request", column)
 	case "wallets", "cpIdentifiers":
 		return string(l.Raw("_request", column))

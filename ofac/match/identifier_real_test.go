@@ -2,7 +2,6 @@ package match_test
 
 import (
 	"compress/bzip2"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +23,7 @@ func parseReal(t testing.TB, name string) feed.List {
 	file, err := os.Open(filepath.Join(listtest.DataFolder(t), "ofac", name))
 	require.NoError(t, err)
 	defer file.Close()
-	source, parse := io.Reader(bzip2.NewReader(file)), feed.ParseADVANCED
+	source, parse := bzip2.NewReader(file), feed.ParseADVANCED
 	if strings.Contains(name, "enhanced") {
 		parse = feed.ParseENHANCED
 	}

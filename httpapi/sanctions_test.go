@@ -84,7 +84,9 @@ func TestAnOfficersWalk(t *testing.T) {
 		require.Equal(t, param, textOf(answer(t, n.do("reviewer", "POST", path+"/move", body), 422), "param"), body)
 	}
 	require.Equal(t, "OPEN", textOf(answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Ann","to":"REPORTED","reference":"ORS-1"}`), 409), "state"))
-	require.Equal(t, "OPEN", textOf(answer(t, n.do("reviewer", "GET", path+"/report", ""), 409), "state"), "nobody said what to report")
+	early := answer(t, n.do("reviewer", "GET", path+"/report", ""), 409)
+	require.Equal(t, "OPEN", textOf(early, "state"), "nobody said what to report")
+	require.Contains(t, textOf(early, "message"), "once TRUE_MATCH says")
 	answer(t, n.do("reviewer", "POST", "/v1/sanctions/cases/case_aaaaaaaaaaaa/move", `{"by":"Ann","to":"NOT_THE_PARTY","reason":"r"}`), 404)
 
 	const match = `{"by":"Ann","to":"TRUE_MATCH","kind":"rejected_transaction","notes":"same group"}`
@@ -92,6 +94,21 @@ func TestAnOfficersWalk(t *testing.T) {
 	require.Equal(t, []string{"TRUE_MATCH", "OPEN", "rejected_transaction"}, []string{textOf(moved, "state"), textOf(moved, "from"), textOf(moved, "kind")})
 	require.Equal(t, moved.String(), answer(t, n.do("reviewer", "POST", path+"/move", match, "Idempotency-Key", "m"), 200).String())
 
+	n.requireRejectedReport(path, id)
+	done := answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"REPORTED","reference":"ORS-1"}`), 200)
+	require.Equal(t, "ORS-1", textOf(done, "reference"))
+	answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"CLOSED","reason":"done"}`), 200)
+	require.Contains(t, textOf(answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"CLOSED","reason":"done"}`), 409), "message"), "nowhere")
+	next, _ := n.blocked(token, "Lazarus Group", "")
+	require.NotEqual(t, id, next, "a new action has a report of its own")
+	require.Equal(t, id, textOf(answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+next, ""), 200), "caseBefore"))
+	names, _ := n.told("reviewer", "sanctions.*")
+	require.Equal(t, []string{"sanctions.opened", "sanctions.moved", "sanctions.moved", "sanctions.moved", "sanctions.opened"}, names)
+}
+
+// requireRejectedReport reads the report of the walk's rejected transaction in each form.
+func (n *testNode) requireRejectedReport(path, id string) {
+	t := n.t
 	report := answer(t, n.do("reviewer", "GET", path+"/report", ""), 200)
 	require.Equal(t, "31 CFR 501.604(b)", textOf(report, "regulation"))
 	members := report.GetArray("members")
@@ -112,16 +129,6 @@ func TestAnOfficersWalk(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"31 CFR 501.604(b)", "(1)"}, rows[1][:2])
 	answer(t, n.do("reviewer", "GET", path+"/report?format=pdf", ""), 400)
-
-	done := answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"REPORTED","reference":"ORS-1"}`), 200)
-	require.Equal(t, "ORS-1", textOf(done, "reference"))
-	answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"CLOSED","reason":"done"}`), 200)
-	require.Contains(t, textOf(answer(t, n.do("reviewer", "POST", path+"/move", `{"by":"Bob","to":"CLOSED","reason":"done"}`), 409), "message"), "nowhere")
-	next, _ := n.blocked(token, "Lazarus Group", "")
-	require.NotEqual(t, id, next, "a new action has a report of its own")
-	require.Equal(t, id, textOf(answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases/"+next, ""), 200), "caseBefore"))
-	names, _ := n.told("reviewer", "sanctions.*")
-	require.Equal(t, []string{"sanctions.opened", "sanctions.moved", "sanctions.moved", "sanctions.moved", "sanctions.opened"}, names)
 }
 
 // paragraphs lists the paragraphs of a report's members, without the section.

@@ -47,10 +47,13 @@ func showRows(out io.Writer, rows []map[string]json.RawMessage, columns []string
 		return
 	}
 	if len(columns) == 0 {
-		for name := range rows[0] {
-			columns = append(columns, name)
+		for _, row := range rows {
+			for name := range row {
+				columns = append(columns, name)
+			}
 		}
 		slices.Sort(columns)
+		columns = slices.Compact(columns)
 	}
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, strings.ToUpper(strings.Join(columns, "\t")))
@@ -134,12 +137,16 @@ func showList(out io.Writer, m member) error {
 	if err := json.Unmarshal(m.value, &items); err != nil {
 		return err
 	}
-	var columns []string
-	err := eachMember(items[0], func(inner member) {
-		columns = append(columns, inner.name)
-	})
-	if err != nil {
-		return err
+	var columns []string // Of all items: a later one may have members that the first has not.
+	for _, item := range items {
+		err := eachMember(item, func(inner member) {
+			if !slices.Contains(columns, inner.name) {
+				columns = append(columns, inner.name)
+			}
+		})
+		if err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(out, "\n%s:\n", m.name)
 	showRows(out, rows, columns)

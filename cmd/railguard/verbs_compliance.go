@@ -88,7 +88,8 @@ var complianceVerbs = []verb{
 		path: "sanctions true-match", short: "Say that it is the listed party or place, and whether a transaction was rejected or property is blocked", call: "POST /v1/sanctions/cases/{case}/move", omit: "reference reason",
 		preset:  map[string]string{"to": "TRUE_MATCH"},
 		fields:  []field{{name: "kind", required: true, help: "rejected_transaction or blocked_property"}, {name: "property", help: "of blocked_property: party, description, location, authority, action, valueUSD"}},
-		example: "  railguard sanctions true-match case_fs5wtzwmmu4e --kind rejected_transaction --by carla",
+		example: `  railguard sanctions true-match case_fs5wtzwmmu4e --kind rejected_transaction --by carla
+  railguard sanctions true-match case_fs5wtzwmmu4e --kind blocked_property --by carla --property '{"party":"LAZARUS GROUP","description":"50 USDC","location":"custody wallet 7","authority":"E.O. 13722","action":"kept in a blocked wallet","valueUSD":50}'`,
 	},
 	{
 		path: "sanctions not-the-party", short: "Say that it is somebody else; the next payment is blocked all the same", call: "POST /v1/sanctions/cases/{case}/move", omit: "reference kind property",
@@ -103,7 +104,7 @@ var complianceVerbs = []verb{
 	},
 	{path: "sanctions close", short: "Close a case: reported, or its property is blocked no more", call: "POST /v1/sanctions/cases/{case}/move", omit: "reference kind property", preset: map[string]string{"to": "CLOSED"}, fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{
-		path: "sanctions property", short: "Show the register of blocked property; as of 30 June it is the annual report", call: "GET /v1/sanctions/blocked-property", form: "format",
+		path: "sanctions property", short: "Show the register of blocked property; as of 30 June it is the annual report", call: "GET /v1/sanctions/blocked-property", form: "format", columns: "caseId blockedAt party uid place description location authority action valueUSD valueAsOf reference releasedAt",
 		query:   []field{{flag: "format", help: "json, html (a page to print) or csv"}},
 		example: "  railguard sanctions property --as-of 2026-06-30 --format csv > annual.csv",
 	},

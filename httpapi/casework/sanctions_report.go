@@ -176,7 +176,7 @@ func (r *caseReport) values() []string {
 	if p := r.blocked(); p != nil {
 		return []string{string(engine.AppendUSD(nil, p.Value))}
 	}
-	return append([]string{string(engine.AppendUSD(nil, r.row.Amount)) + " in " + border.UintText(r.row.Count) + " payments"},
+	return append([]string{string(engine.AppendUSD(nil, r.row.Amount)) + " in " + countedPayments(r.row.Count)},
 		r.ofRecords(func(l *edge.Leaf) string { return string(l.Raw("_request", "amount")) })...)
 }
 
@@ -229,7 +229,7 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	if row.Kind == 0 {
-		return border.Answer{}, caseConflict(row.State)
+		return border.Answer{}, nothingToReport(row.State)
 	}
 	records, whole, err := caseRecords(c, row)
 	if err != nil {
@@ -262,6 +262,20 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 	m.Bool("recordsComplete", whole)
 	id := idsOf(c).CaseID(row.Leaf)
 	return answerForm(c, form, m, "sanctions-"+id, "Report under "+regulation, reportColumns, rows)
+}
+
+// nothingToReport says that nobody told what to report, or that it is not the party.
+func nothingToReport(in uint8) error {
+	var extra strictjson.Members
+	extra.Text("state", fsm.SanctionsState(in))
+	return border.Conflict("invalid_transition", "this case is "+fsm.SanctionsState(in)+": there is a report once TRUE_MATCH says whether a transaction was rejected or property is blocked", extra)
+}
+
+func countedPayments(n uint64) string {
+	if n == 1 {
+		return "1 payment"
+	}
+	return border.UintText(n) + " payments"
 }
 
 // readForm reads the query parameter format.

@@ -31,21 +31,21 @@ var importLaw = map[string][]string{
 	"ofac/match":   {"ofac/identifier", "ofac/index", "ofac/list", "ofac/place", "ofac/text"},
 	"ofac/place":   {"ofac/perfect", "ofac/text"},
 	"ofac/perfect": {}, "ofac/wallet": {}, "ofac/identifier": {},
-	"ofac/feed":          {"ofac", "ofac/wallet"},
-	"ofac/further":       {"ofac", "ofac/feed", "ofac/identifier"},
-	"ofac/fetch":         {"ofac/feed", "ofac"},
-	"ofac/judge":         {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
-	"ofac/keeper":        {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/further", "ofac/judge", "ofac/sample"},
-	"ofac/sample":        {"ofac"},
-	"ofac/listtest":      {"ofac/list"}, // Only for tests and benches.
-	"engine":             {"ofac", "ofac/identifier", "ofac/place", "ofac/wallet"},
-	"engine/credential":  {"engine"},
-	"fsm/wire":           {"engine"},
-	"fsm/leaf":           {"engine", "fsm/wire"},
-	"fsm/leafjson":       {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
-	"fsm":                {"audit/merkle", "engine", "fsm/leaf", "fsm/wire", "ofac"},
-	"audit":              {"audit/merkle"},
-	"audit/merkle":       {}, "audit/note": {},
+	"ofac/feed":         {"ofac", "ofac/wallet"},
+	"ofac/further":      {"ofac", "ofac/feed", "ofac/identifier"},
+	"ofac/fetch":        {"ofac/feed", "ofac"},
+	"ofac/judge":        {"engine", "fsm/wire", "ofac", "ofac/feed", "ofac/wallet"},
+	"ofac/keeper":       {"engine", "fsm", "fsm/wire", "ofac", "ofac/feed", "ofac/fetch", "ofac/further", "ofac/judge", "ofac/sample"},
+	"ofac/sample":       {"ofac"},
+	"ofac/listtest":     {"ofac/list"}, // Only for tests and benches.
+	"engine":            {"ofac", "ofac/identifier", "ofac/place", "ofac/wallet"},
+	"engine/credential": {"engine"},
+	"fsm/wire":          {"engine"},
+	"fsm/leaf":          {"engine", "fsm/wire"},
+	"fsm/leafjson":      {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
+	"fsm":               {"audit/merkle", "engine", "fsm/leaf", "fsm/wire", "ofac"},
+	"audit":             {"audit/merkle"},
+	"audit/merkle":      {}, "audit/note": {},
 	"audit/proof":        {"audit/merkle"},
 	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/retrace", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
 	"audit/keyindex":     {"audit", "audit/merkle"},
@@ -453,9 +453,8 @@ func TestDependenciesAreDecided(t *testing.T) {
 	}
 }
 
-// TestProductNeedsNoBench: no file of the product, including its tests, imports the benches
-// or the clients, and its go.mod replaces no module. So a build of the product has neither
-// their code nor their dependencies.
+// TestProductNeedsNoBench: no file of the product, including its tests, imports the benches or the
+// clients, and its go.mod replaces no module.
 func TestProductNeedsNoBench(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.room == "bench" || strings.HasPrefix(s.room, "bench/") || strings.HasPrefix(s.room, "client") {

@@ -10,7 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/httpapi/contract"
+	"railguard/httpapi/rulebook"
+	"railguard/ofac"
+	"railguard/ofac/further"
 )
 
 // A member that no handler reads could hold anything. These tests call every operation that has a
@@ -142,12 +146,23 @@ var spoiltNot = map[string]string{
 	"POST /v1/cluster/drain grace":                 "the node would answer nothing any more: TestDrainOverHTTP",
 }
 
+// joinNothing reads the entries of a change, and leaves the list in force as it is.
+func joinNothing(active *ofac.Index, held *wire.ListInfo, change rulebook.ListChange) ([]byte, wire.ListInfo, error) {
+	for i, raw := range change.Add {
+		if _, err := further.ReadRow(i+1, raw); err != nil {
+			return nil, wire.ListInfo{}, err
+		}
+	}
+	data, err := ofac.EncodeEntities(active.Entities(), active.Meta())
+	return data, *held, err
+}
+
 // spoiltWorld makes a node with one thing of each kind, and a replacer from $ words to
 // their ids.
 func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) {
-		d.LoadList, d.Sync, d.Webhooks = testLoader, &testSyncer{started: true}, n.deps.Webhooks
+		d.LoadList, d.JoinList, d.Sync, d.Webhooks = testLoader, joinNothing, &testSyncer{started: true}, n.deps.Webhooks
 	})
 	id := func(member, path, body string) string {
 		w := n.do("admin", "POST", path, body)
@@ -205,6 +220,8 @@ func spoiltPath(path string) string {
 		first = "$older"
 	case strings.HasPrefix(path, "/v1/sanctions/"):
 		first = "$case"
+	case strings.HasPrefix(path, "/v1/lists/"):
+		first = "house"
 	case strings.HasPrefix(path, "/v1/cleared/"):
 		first = "$cleared"
 	}

@@ -86,8 +86,8 @@ var complianceVerbs = []verb{
 	},
 	{
 		path: "sanctions true-match", short: "Say that it is the listed party or place, and whether a transaction was rejected or property is blocked", call: "POST /v1/sanctions/cases/{case}/move", omit: "reference reason",
-		preset:  map[string]string{"to": "TRUE_MATCH"},
-		fields:  []field{{name: "kind", required: true, help: "rejected_transaction or blocked_property"}, {name: "property", help: "of blocked_property: party, description, location, authority, action, valueUSD"}},
+		preset: map[string]string{"to": "TRUE_MATCH"},
+		fields: []field{{name: "kind", required: true, help: "rejected_transaction or blocked_property"}, {name: "property", help: "of blocked_property: party, description, location, authority, action, valueUSD"}},
 		example: `  railguard sanctions true-match case_fs5wtzwmmu4e --kind rejected_transaction --by carla
   railguard sanctions true-match case_fs5wtzwmmu4e --kind blocked_property --by carla --property '{"party":"LAZARUS GROUP","description":"50 USDC","location":"custody wallet 7","authority":"E.O. 13722","action":"kept in a blocked wallet","valueUSD":50}'`,
 	},

@@ -75,14 +75,7 @@ func TestListsAreJoined(t *testing.T) {
 	require.Equal(t, ofac.Clear, screen(two, "Quuxven Zorbal d Holding"))
 	require.Equal(t, ofac.Clear, screen(two, "Quuxven Zorbal e Holding"))
 	require.Equal(t, ofac.Listed, screen(two, "LAZARUS GROUP"))
-	for _, bad := range []Change{
-		{List: house(), End: []string{"none"}}, {List: house(), Add: [][]byte{row("3", "A B")}, End: []string{"3"}}, {List: house(), Add: [][]byte{row("3", "A B"), row("3", "A B")}},
-		{List: house(), Add: [][]byte{[]byte(`{"id":"x","kind":"company","name":"A B","effect":"allow"}`)}}, {List: ofac.Further{ID: "other"}, Remove: true},
-		{List: ofac.Further{ID: "SDN", Name: "x"}, Add: [][]byte{row("3", "A B")}},
-	} {
-		_, _, err := Join(one, info, bad)
-		require.Error(t, err)
-	}
+	requireBadChanges(t, one, info)
 
 	// The judge: each list for itself.
 	problems := func(active, next *wire.ListInfo) string {
@@ -113,6 +106,18 @@ func TestListsAreJoined(t *testing.T) {
 	require.Equal(t, after.OfSource("house").Sum, carried.OfSource("house").Sum)
 	require.Equal(t, after.Digest[:], carried.Over)
 	require.Equal(t, ofac.Digest(encoded), after.Digest, "the same files and the same list are the same snapshot")
+}
+
+// requireBadChanges holds that a change that cannot be made is refused.
+func requireBadChanges(t *testing.T, one *ofac.Index, info *wire.ListInfo) {
+	for _, bad := range []Change{
+		{List: house(), End: []string{"none"}}, {List: house(), Add: [][]byte{row("3", "A B")}, End: []string{"3"}}, {List: house(), Add: [][]byte{row("3", "A B"), row("3", "A B")}},
+		{List: house(), Add: [][]byte{[]byte(`{"id":"x","kind":"company","name":"A B","effect":"allow"}`)}}, {List: ofac.Further{ID: "other"}, Remove: true},
+		{List: ofac.Further{ID: "SDN", Name: "x"}, Add: [][]byte{row("3", "A B")}},
+	} {
+		_, _, err := Join(one, info, bad)
+		require.Error(t, err)
+	}
 }
 
 // In the log: a list comes in force with the others as they are; one that was joined with an older

@@ -131,8 +131,12 @@ func (f *Facts) readPlaces() {
 // it. A passport tells of a nationality, and not of where somebody is: it is never sure.
 func (f *Facts) readIdentifierPlace(index uint8, told *Identifier) {
 	class := told.Class
-	if shape, ok := identifier.ShapeOf(told.Value); ok {
-		class = shape // It is told as an account, say, and can be nothing else than an IBAN.
+	switch class {
+	case identifier.IBAN, identifier.Email, identifier.Website, identifier.Phone:
+	default:
+		if shape, ok := identifier.ShapeOf(told.Value); ok {
+			class = shape // It is told as an account, say, and can be nothing else than an IBAN.
+		}
 	}
 	if alpha2, ok := identifier.CountryOf(class, told.Value); ok {
 		if code, known := place.Parse(alpha2); known {

@@ -6,6 +6,7 @@ import * as api from './api.js';
 import {officer} from './decide.js';
 import {archive} from './zip.js';
 import {askBacktest, askShadow, askRetro} from './foresight.js';
+import {besides} from './beside.js';
 
 const uploadMax = 256 * 2 ** 20;
 const published = (at) => (at ? when(at) : 'not stated');
@@ -116,6 +117,7 @@ export async function showLists(place, _params, go) {
   const active = got.active;
   const older = (got.history ?? []).filter((l, i, all) => l.snapshotId !== active?.snapshotId && all.findIndex((x) => x.snapshotId === l.snapshotId) === i);
   const found = h('p', {id: 'found', 'aria-live': 'polite'});
+  const others = await besides(redraw);
 
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Lists'), active && badge(active.stale ? 'stale' : 'ok'), api.may('policy', 'ops') && sync.source && h('button', {type: 'button', onclick: async () => {
     try {
@@ -131,7 +133,7 @@ export async function showLists(place, _params, go) {
     h('h3', null, 'Families'), familiesView(active), aside(active), actions(active, got, go, redraw)] : h('p', {class: 'note bad'}, 'None. Screening calls are answered with 503.')),
   h('section', {class: 'card', id: 'staged'}, h('h2', null, 'Staged'), (got.staged ?? []).length === 0 ? h('p', {class: 'quiet'}, 'Nothing is staged.') : got.staged.map((l) => h('div', {class: 'hit'}, one(l), aside(l), h('p', null, h('a', {href: listLink(l.snapshotId)}, 'What it changes')), actions(l, got, go, redraw)))),
   importView(go)),
-  h('div', null, h('section', {class: 'card'}, h('h2', null, 'Fetching, on this node'), facts([['Source', sync.source ?? 'none'], ['Running', sync.running ? 'yes' : 'no'], ['Last try', when(sync.lastTryAt)], ['Last success', when(sync.lastSuccessAt)], ['Error', sync.error], ['Age', active && age(active.ageSeconds)]])),
+  h('div', null, others, h('section', {class: 'card'}, h('h2', null, 'Fetching, on this node'), facts([['Source', sync.source ?? 'none'], ['Running', sync.running ? 'yes' : 'no'], ['Last try', when(sync.lastTryAt)], ['Last success', when(sync.lastSuccessAt)], ['Error', sync.error], ['Age', active && age(active.ageSeconds)]])),
     h('section', {class: 'card'}, h('h2', null, 'Wallets by chain'), Object.keys(active?.walletsByChain ?? {}).length === 0 ? h('p', {class: 'quiet'}, 'None.') : facts(Object.entries(active?.walletsByChain ?? {}).map(([k, v]) => [k, count(v)]))),
     h('section', {class: 'card', id: 'before'}, h('h2', null, 'Before'), older.length === 0 ? h('p', {class: 'quiet'}, 'No other list yet.') : older.map((l) => h('div', {class: 'hit'}, facts([['Snapshot', named(l)], ['Published', published(l.publishedAt)], ['Activated', when(l.activatedAt)], ['Parties', count(l.counts?.entries)]]), actions(l, got, go, redraw)))))));
   if (active && api.may('reviewer', 'auditor', 'policy')) looksBack(found, active.listVersion);

@@ -48,6 +48,9 @@ func ShapeOf(value string) (class Class, ok bool) {
 	case strings.HasPrefix(strings.TrimSpace(value), "+"):
 		class = Phone
 	default:
+		if value = strings.TrimSpace(value); len(value) < 15 || isDigit(value[0]) || isDigit(value[1]) {
+			return Other, false
+		}
 		class = IBAN
 	}
 	return class, IsSound(class, value)

@@ -65,15 +65,39 @@ func phoneCountry(form []byte) (string, bool) {
 	if len(form) < 7 {
 		return "", false
 	}
-	found, longest := "", 0
-	for rest := phonePrefixes; len(rest) > 0; {
-		var row string
-		row, rest, _ = strings.Cut(rest, " ")
-		if prefix := row[2:]; len(prefix) > longest && string(form[:len(prefix)]) == prefix {
-			found, longest = row[:2], len(prefix)
+	first := 0
+	for _, c := range form[:3] {
+		if !isDigit(c) {
+			return "", false
+		}
+		first = first*10 + int(c-'0')
+	}
+	country := phoneCountries[first]
+	return country, country != ""
+}
+
+// phoneCountries are the countries by the first three digits of a number.
+var phoneCountries = readPrefixes()
+
+func readPrefixes() (countries [1000]string) {
+	for length := 1; length <= 3; length++ { // A longer prefix takes its part of a shorter one.
+		for row := range strings.SplitSeq(phonePrefixes, " ") {
+			if len(row) != 2+length {
+				continue
+			}
+			first, most := 0, 1
+			for _, c := range (row[2:] + "000")[:3] {
+				first = first*10 + int(c-'0')
+			}
+			for range 3 - length {
+				most *= 10
+			}
+			for i := range most {
+				countries[first+i] = row[:2]
+			}
 		}
 	}
-	return found, longest > 0
+	return countries
 }
 
 // phonePrefixes are the prefixes of Recommendation E.164, each behind its country. The countries of

@@ -22,7 +22,7 @@ const because = () => h('textarea', {name: 'reason', rows: 3, required: true, ma
 
 /** askEntry asks for an entry of an own list. An id that the list has is changed. */
 function askEntry(list, done) {
-  const name = list ? null : h('input', {name: 'list', required: true, maxlength: 32, pattern: '[a-z0-9-]+'});
+  const name = list ? null : h('input', {name: 'list', required: true, maxlength: 32, pattern: '[a-z0-9\\-]+'});
   const id = h('input', {name: 'id', required: true, maxlength: 256});
   const kind = select('kind', kinds, 'individual');
   const full = h('input', {name: 'name', maxlength: 512});

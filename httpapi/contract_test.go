@@ -60,9 +60,10 @@ var neverSeen = map[string]string{
 
 	"PUT /v1/whitelist 202": likePolicy, "POST /v1/whitelist/entries 202": likePolicy, "DELETE /v1/whitelist/entries/{entry} 202": likePolicy,
 	"POST /v1/policy/shadow/{id}/promote 202": likePolicy, "POST /v1/ofac/{id}/activate 202": likePolicy, "POST /v1/ofac/{id}/rollback 202": likePolicy,
-	"POST /v1/ofac/rollback 202": likePolicy, "POST /v1/cleared 202": likePolicy, "POST /v1/sar/{txnId}/move 202": likePolicy, "POST /v1/sanctions/cases/{id}/move 202": likePolicy,
+	"POST /v1/ofac/rollback 202": likePolicy, "POST /v1/cleared 202": likePolicy, "POST /v1/sar/{txnId}/move 202": likePolicy, "POST /v1/sanctions/cases/{id}/move 202": likePolicy, "POST /v1/lists/{id}/entries 202": likePolicy,
 	"POST /v1/ofac/rollback 409": likePolicy, "POST /v1/ofac/{id}/activate 409": likePolicy, "POST /v1/ofac/{id}/rollback 409": likePolicy,
 	"POST /v1/policy/shadow/{id}/promote 409": likePolicy, "POST /v1/whitelist/entries 409": likePolicy,
+	"POST /v1/lists/{id}/entries 409": likePolicy,
 	"PUT /v1/whitelist 409": likePolicy, "DELETE /v1/whitelist/entries/{entry} 409": likePolicy,
 }
 

@@ -33,4 +33,6 @@ func TestListEntities(t *testing.T) {
 		require.Equal(t, 404, n.do("auditor", "GET", "/v1/ofac/"+id+"/entities", "").Code, id)
 	}
 	require.Equal(t, 403, n.do("screener", "GET", "/v1/ofac/"+name+"/entities", "").Code)
+	n.api = n.another(func(d *Deps) { d.JoinList = joinNothing })
+	answer(t, n.do("policy", "POST", "/v1/lists/SDN/entries", `{"reason":"r","end":["7"]}`), 404) // OFAC's lists have no entries of the institution's.
 }

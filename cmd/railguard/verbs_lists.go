@@ -80,6 +80,7 @@ func newListRemove() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "remove ID", Short: "Remove a list beside OFAC's: nobody is screened against it any more", Args: exactArgs(1, "one id of a list"),
+		Example: "  railguard list remove un --reason \"the institution screens against it elsewhere\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.findServer(cmd, true); err != nil {
 				return err

@@ -32,10 +32,11 @@ func (x *Tables) WalletAt(address string, at int64) (WalletMatch, bool) {
 			return first, first.Lists != 0
 		}
 		match, ok := x.walletKey(key, at)
-		if ok && match.Lists.Block() {
+		switch {
+		case !ok:
+		case match.Lists.Block():
 			return match, true
-		}
-		if first.Lists == 0 {
+		case first.Lists == 0:
 			first = match
 		}
 	}

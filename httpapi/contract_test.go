@@ -64,7 +64,7 @@ var neverSeen = map[string]string{
 	"POST /v1/ofac/rollback 409": likePolicy, "POST /v1/ofac/{id}/activate 409": likePolicy, "POST /v1/ofac/{id}/rollback 409": likePolicy,
 	"POST /v1/policy/shadow/{id}/promote 409": likePolicy, "POST /v1/whitelist/entries 409": likePolicy,
 	"POST /v1/lists/{id}/entries 409": likePolicy,
-	"PUT /v1/whitelist 409": likePolicy, "DELETE /v1/whitelist/entries/{entry} 409": likePolicy,
+	"PUT /v1/whitelist 409":           likePolicy, "DELETE /v1/whitelist/entries/{entry} 409": likePolicy,
 }
 
 // likePolicy: one renderer answers every proposal; TestTwoPersonsOverHTTP sees it.

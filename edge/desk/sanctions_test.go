@@ -44,7 +44,7 @@ func TestStepsOfACaseAreRecorded(t *testing.T) {
 	require.NoError(t, err)
 	record, err := move.Record(j, 7, wire.SanctionsOpen)
 	require.NoError(t, err)
-	require.Equal(t, []any{uint64(7), uint8(wire.SanctionsOpen), uint8(wire.SanctionsTrueMatch), uint8(wire.SanctionsProperty)}, []any{record.Leaf, record.From, record.To, record.Kind})
+	require.Equal(t, []any{uint64(7), wire.SanctionsOpen, wire.SanctionsTrueMatch, wire.SanctionsProperty}, []any{record.Leaf, record.From, record.To, record.Kind})
 	require.Equal(t, &wire.BlockedProperty{Party: "X Ltd", Description: "a payment", Location: "account 7", Authority: "31 CFR 594", Action: "held", Value: 12*engine.Dollar + engine.Dollar/2}, record.Property)
 	require.NotZero(t, record.Said, "two persons must say the same")
 	require.Contains(t, string(record.Fragment), "name and birth date")

@@ -69,6 +69,22 @@ func testLoader(files map[string][]byte, _ time.Time, _ *ofac.Index, _ *wire.Lis
 	return nil, wire.ListInfo{}, errors.New("no files")
 }
 
+// testJoiner adds a company for each entry that is added to the list in force; package keeper does it
+// rightly.
+func testJoiner(active *ofac.Index, held *wire.ListInfo, change rulebook.ListChange) ([]byte, wire.ListInfo, error) {
+	entities := active.Entities()
+	for range change.Add {
+		last := entities[len(entities)-1]
+		last.UID, last.Addresses = last.UID+1, nil
+		entities = append(entities, last)
+	}
+	encoded, err := ofac.EncodeEntities(entities, active.Meta())
+	info := *held
+	info.Digest, info.Brings, info.Over, info.Uploaded = ofac.Digest(encoded), change.List.ID, held.Digest[:], true
+	info.Entries += uint32(len(change.Add))
+	return encoded, info, err
+}
+
 func listNode(t *testing.T) *testNode {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) { d.LoadList = testLoader })

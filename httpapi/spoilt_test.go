@@ -147,7 +147,7 @@ var spoiltNot = map[string]string{
 func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	n := newTestNode(t)
 	n.api = n.another(func(d *Deps) {
-		d.LoadList, d.Sync, d.Webhooks = testLoader, &testSyncer{started: true}, n.deps.Webhooks
+		d.LoadList, d.JoinList, d.Sync, d.Webhooks = testLoader, testJoiner, &testSyncer{started: true}, n.deps.Webhooks
 	})
 	id := func(member, path, body string) string {
 		w := n.do("admin", "POST", path, body)
@@ -179,7 +179,7 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	cases := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)
 	n.advance(engine.Second) // Else the rate limits would answer.
-	return n, strings.NewReplacer("$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
+	return n, strings.NewReplacer("$list", "house", "$token", token, "$userToken", textOf(user, "token"), "$autonomous", autonomous, "$agent", agent, "$user", textOf(user, "userId"), "$review", review,
 		"$paid", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":5}`), 200), "txnId"), "$alert", textOf(alerts, "data", "0", "alertId"), "$case", textOf(cases, "data", "0", "caseId"), "$older", lists["01"], "$snapshot", lists["02"], "$staged", lists["04"],
 		"$fleet", fleet, "$operator", operator, "$cleared", cleared, "$webhook", id("webhookId", "/v1/webhooks", `{"url":"https://example.com/h","off":true}`))
 }

@@ -169,6 +169,23 @@ func (b *Room) joinUpload(c *border.Request, body []byte) (entities []byte, info
 	return entities, info, nil
 }
 
+// readEntry checks the types of an entry's members and returns its id. What the values mean is
+// read where the list is joined.
+func readEntry(entry *strictjson.Fields) (id string) {
+	for _, name := range [...]string{"kind", "name", "reason", "until"} {
+		entry.Text(name, engine.TextMax)
+	}
+	for _, name := range [...]string{"aliases", "wallets", "countries"} {
+		entry.Texts(name, entriesMost, engine.TextMax)
+	}
+	entry.Items("identifiers", entriesMost, func(one strictjson.Fields) {
+		for _, name := range [...]string{"type", "value", "country"} {
+			one.Text(name, engine.FieldMax)
+		}
+	})
+	return entry.Text("id", engine.FieldMax)
+}
+
 // changeEntries is POST /v1/lists/{id}/entries: entries of an institution's own list are added,
 // changed and ended. The record names each of them, who did it and why.
 func (b *Room) changeEntries(c *border.Request) (border.Answer, error) {
@@ -182,13 +199,11 @@ func (b *Room) changeEntries(c *border.Request) (border.Answer, error) {
 	var ids []string
 	f.Items("add", entriesMost, func(entry strictjson.Fields) {
 		change.Add = append(change.Add, entry.WithoutNulls())
-		ids = append(ids, entry.Text("id", engine.FieldMax))
+		ids = append(ids, readEntry(&entry))
 	})
 	change.End, _ = f.Texts("end", entriesMost, engine.FieldMax)
 	ids = append(ids, change.End...)
 	switch {
-	case !ofac.IsListID(change.List.ID):
-		return border.Answer{}, border.NotFound("no such list beside OFAC's")
 	case len(ids) == 0:
 		f.Missing("add")
 	case len(ids) > entriesMost:
@@ -196,6 +211,9 @@ func (b *Room) changeEntries(c *border.Request) (border.Answer, error) {
 	}
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
+	}
+	if !ofac.IsListID(change.List.ID) {
+		return border.Answer{}, border.NotFound("no such list beside OFAC's")
 	}
 	if replay, err := c.AnswerReplay(border.ErrMoved); err != border.ErrMoved {
 		return replay, err

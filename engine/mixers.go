@@ -47,10 +47,14 @@ type mixerList struct {
 	version string
 	entries []Mixer
 	terms   map[string]MixerMatch // By squeezed form. It is only looked up, never iterated.
-	longest int                   // Length of the longest squeezed term.
+	lengths [256]uint64           // By the first byte of a squeezed term: bit n is set if such a term has n bytes. Most words are told from all terms by that.
 
-	contracts map[string]*Mixer // By canonical wallet. It is only looked up, never iterated.
+	contracts map[string]*Mixer    // By canonical wallet. It is only looked up, never iterated.
+	ends      [1 << 16 / 64]uint64 // The last four digits of the contracts in hexadecimal, as bits. Most wallets are told from all contracts by that.
 }
+
+// mixerTermMax is the length of the longest squeezed term; mixerList.lengths has a bit for each.
+const mixerTermMax = 63
 
 // MixerVersion returns the version of the list, for the record.
 func MixerVersion() string { return mixers.version }
@@ -93,7 +97,12 @@ func (l *mixerList) addContracts(file string) {
 		if !found || at < 0 || !ValidWallet(address) {
 			panic("BUG: mixer_contracts.tsv: a line is not a mixer's id and an address: " + line)
 		}
-		l.contracts[CanonicalWallet(address)] = &l.entries[at]
+		wallet := CanonicalWallet(address)
+		l.contracts[wallet] = &l.entries[at]
+		if isEVMAddress(wallet) {
+			end := evmEnd(wallet)
+			l.ends[end/64] |= 1 << (end % 64)
+		}
 	}
 }
 
@@ -106,8 +115,11 @@ func (l *mixerList) addTerm(mixer *Mixer, term string) {
 		}
 		match.Unambiguous = match.Unambiguous || known.Unambiguous
 	}
+	if key == "" || len(key) > mixerTermMax {
+		panic("BUG: mixers.tsv: a term is empty or too long: " + term)
+	}
 	l.terms[key] = match
-	l.longest = max(l.longest, len(key))
+	l.lengths[key[0]] |= 1 << len(key)
 }
 
 // FindMixer looks a whole text up. The text must equal a term after normalisation, with words
@@ -121,40 +133,61 @@ func FindMixer(text string) (MixerMatch, bool) {
 // Tornado Cash"), another one where every further word is a version, a chain or a filler
 // ("Railgun v2"). "Helix Bakery" is not Helix.
 func FindMixerWithin(text string) (MixerMatch, bool) {
-	if match, found := FindMixer(text); found {
+	var room, joinedRoom [2 * FieldMax]byte
+	form, joined := ofac.AppendNormalised(room[:0], text), joinedRoom[:0]
+	if match, found := mixers.find(appendSqueezed(joined, form)); found {
 		return match, true
 	}
-	var buffer [2 * FieldMax]byte
-	words := bytes.Fields(ofac.AppendNormalised(buffer[:0], text))
-	telling := 0
-	for _, word := range words {
-		if !isMixerFiller(word) {
-			telling++
-		}
-	}
-	var joined [2 * FieldMax]byte
-	for first := range words {
-		key := joined[:0]
-		for last := first; last < len(words) && len(key)+len(words[last]) <= mixers.longest; last++ {
-			key = appendSqueezed(key, words[last])
-			match, found := mixers.find(key)
-			if found && (match.Unambiguous || first == last && telling == 1 && !isMixerFiller(words[first])) {
+	for first := 0; first < len(form); first = wordEnd(form, first) + 1 {
+		joined = joined[:0]
+		for at := first; at < len(form); {
+			end := wordEnd(form, at)
+			if len(joined)+end-at > mixerTermMax {
+				break
+			}
+			joined = appendSqueezed(joined, form[at:end])
+			if match, found := mixers.find(joined); found && (match.Unambiguous || at == first && isSoleWord(form, form[at:end])) {
 				return match, true
 			}
+			at = end + 1
 		}
 	}
 	return MixerMatch{}, false
 }
 
+// wordEnd returns where the word of a normal form ends that begins at a place.
+func wordEnd(form []byte, at int) int {
+	if blank := bytes.IndexByte(form[at:], ' '); blank >= 0 {
+		return at + blank
+	}
+	return len(form)
+}
+
+// isSoleWord reports whether a word of a normal form is its only one that is no filler.
+func isSoleWord(form, word []byte) bool {
+	telling := 0
+	for at := 0; at < len(form); at = wordEnd(form, at) + 1 {
+		if !isMixerFiller(form[at:wordEnd(form, at)]) {
+			telling++
+		}
+	}
+	return telling == 1 && !isMixerFiller(word)
+}
+
 // FindMixerContract looks a wallet up among the contracts of mixers, in any encoding.
 func FindMixerContract(wallet string) (*Mixer, bool) {
+	if wallet = trimSpace(wallet); isEVMAddress(wallet) {
+		if end := evmEnd(wallet); mixers.ends[end/64]>>(end%64)&1 == 0 {
+			return nil, false
+		}
+	}
 	var buffer [2 * FieldMax]byte
 	mixer, found := mixers.contracts[string(appendWallet(buffer[:0], wallet))]
 	return mixer, found
 }
 
 func (l *mixerList) find(key []byte) (MixerMatch, bool) {
-	if len(key) == 0 || len(key) > l.longest {
+	if len(key) == 0 || len(key) > mixerTermMax || l.lengths[key[0]]>>len(key)&1 == 0 {
 		return MixerMatch{}, false
 	}
 	match, found := l.terms[string(key)]

@@ -102,14 +102,29 @@ func isEVMAddress(text string) bool {
 }
 
 func allHex(text string) bool {
-	for i := 0; i < len(text); i++ {
-		c := lowerASCII(text[i])
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
+	wrong := uint8(0)
+	for i := range len(text) {
+		wrong |= hexValues[text[i]]
 	}
-	return true
+	return wrong < 16
 }
+
+// evmEnd returns the number that the last four digits of an EVM address are.
+func evmEnd(address string) (end uint16) {
+	for i := len(address) - 4; i < len(address); i++ {
+		end = end<<4 | uint16(hexValues[address[i]])
+	}
+	return end
+}
+
+// hexValues are the values of hexadecimal digits in any case, notADigit for any other byte.
+var hexValues = func() [256]uint8 {
+	values := digitValues("0123456789abcdef")
+	for c := byte('A'); c <= 'F'; c++ {
+		values[c] = values[c-'A'+'a']
+	}
+	return values
+}()
 
 // isBech32 reports whether text is in one case and has only bech32 characters after the last
 // separator. In such an address case carries no meaning (BIP 173).

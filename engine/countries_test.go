@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/unicode/norm"
 
+	"railguard/ofac"
 	"railguard/ofac/identifier"
 )
 
@@ -72,10 +74,24 @@ func typed(text string) []string {
 	return []string{text, strings.ToLower(text), strings.ToUpper(text), bare, " " + strings.ToLower(bare) + "."}
 }
 
+// emptyList has nobody, and placeLooker asks it.
+var (
+	emptyList = sync.OnceValue(func() *ofac.Index {
+		list, err := ofac.Build(nil, ofac.Meta{Source: "nobody", Sample: true})
+		if err != nil {
+			panic(err)
+		}
+		return list
+	})
+	placeLooker = sync.OnceValue(NewLooker)
+)
+
 // judgedPlace returns which of R24 and R20 a call hits: "BLOCK", "REVIEW", or "" for neither.
 func judgedPlace(change func(*Request)) string {
 	f := cleanFacts()
+	f.List = emptyList()
 	change(f.Request)
+	placeLooker().Look(f)
 	hits := NewestRules.JudgeStatic(f)
 	switch {
 	case hits.Has(RuleJurisdiction):

@@ -92,9 +92,10 @@ type Facts struct {
 	OperatorName   ofac.Result
 	UserName       ofac.Result
 	PartyName      ofac.Result
-	Identified     []Identified  // Identifiers of the call that listed parties have, and those in the memo.
-	texts          *textFindings // nil: no text was searched.
-	PartyFilter    uint64        // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
+	Identified     []Identified     // Identifiers of the call that listed parties have, and those in the memo.
+	identifiers    []readIdentifier // Of the request's Identifiers.
+	texts          *textFindings    // nil: no text was searched.
+	PartyFilter    uint64           // FilterKey of the counterparty's normalised name; 0 without a name, or if normalising leaves nothing.
 
 	Places Places // Of the countries and regions of the payment.
 

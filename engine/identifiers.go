@@ -3,6 +3,7 @@ package engine
 import (
 	"railguard/ofac"
 	"railguard/ofac/identifier"
+	"railguard/ofac/place"
 )
 
 // Sub-reasons about identifiers and the memo.
@@ -34,11 +35,45 @@ func (l *Looker) lookIdentifiers(f *Facts) {
 	query.NonSDNPossible, query.Now = f.anyPolicy(func(p *SpendPolicy) bool { return p.CONS }), l.now
 	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
 		told := &f.Request.Identifiers[i]
+		l.form.Read(told.Class, told.Value)
+		l.read[i].readForm(told, l.form.Form())
 		query.Class, query.Value, query.Country = told.Class, told.Value, told.Country
-		if hit, found := f.List.Identifier(query); found {
+		if hit, found := f.List.IdentifierOf(query, &l.form); found {
 			l.identified = append(l.identified, Identified{i, told.Class, hit})
 		}
 	}
+	f.identifiers = l.read[:f.Request.IdentifierCount]
+}
+
+// readIdentifier is what an identifier of the call says by itself.
+type readIdentifier struct {
+	sound   bool       // It can be an identifier of its class.
+	country place.Code // That it tells by itself; zero: none.
+}
+
+// readForm reads an identifier that has this normal form.
+func (r *readIdentifier) readForm(told *Identifier, form []byte) {
+	r.sound, r.country = identifier.IsSoundForm(told.Class, form), place.Code{}
+	alpha2, ok := "", false
+	switch shape, sure := told.shape(); {
+	case sure:
+		alpha2, ok = identifier.CountryOf(shape, told.Value)
+	default:
+		alpha2, ok = identifier.CountryOfForm(told.Class, form)
+	}
+	if ok {
+		r.country, _ = place.Parse(alpha2)
+	}
+}
+
+// shape returns the class that an identifier of another class can only be: it is told as an account,
+// say, and is an IBAN.
+func (i *Identifier) shape() (class identifier.Class, sure bool) {
+	switch i.Class {
+	case identifier.IBAN, identifier.Email, identifier.Website, identifier.Phone:
+		return i.Class, false
+	}
+	return identifier.ShapeOf(i.Value)
 }
 
 // identifierListed reports whether an identifier of the counterparty is a listed party's beyond
@@ -83,7 +118,7 @@ func unreadTold(f *Facts) Sub {
 func unsoundIdentifiers(f *Facts) Sub {
 	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
 		told := &f.Request.Identifiers[i]
-		if identifier.IsSound(told.Class, told.Value) || f.isIdentified(i) {
+		if f.identifiers[i].sound || f.isIdentified(i) {
 			continue
 		}
 		for n, class := range unsoundSubs {

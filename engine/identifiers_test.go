@@ -175,33 +175,3 @@ func FuzzMemo(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkTold measures what identifiers and memo cost.
-func BenchmarkTold(b *testing.B) {
-	list := listedNumbers(b)
-	eight := []Identifier{
-		{identifier.BIC, "DEUTDEFF", ""}, {identifier.IBAN, "DE89 3704 0044 0532 0130 00", ""}, {identifier.LEI, "5493001KJTIIGC8Y1R13", ""}, {identifier.TaxID, "12-3456789", "US"},
-		{identifier.Email, "info@example.org", ""}, {identifier.Website, "https://www.example.org/shop", ""}, {identifier.Phone, "+49 30 1234567", ""}, {identifier.Registration, "HRB 123456", "DE"},
-	}
-	for _, bench := range []struct {
-		name, memo string
-		told       []Identifier
-	}{{"none", "", nil}, {"one", "", eight[1:2]}, {"eight", "", eight}, {"memo", "Invoice 4711 for cleaning services", nil}, {"all", "Invoice 4711 for cleaning services", eight}} {
-		b.Run(bench.name, func(b *testing.B) {
-			looker := NewLooker()
-			f := cleanFacts()
-			f.List = list
-			f.Request = &Request{Amount: 100 * Dollar, Chain: "BASE", Rail: "USDC", Wallet: walletB, Type: "business", Memo: bench.memo, IdentifierCount: len(bench.told)}
-			copy(f.Request.Identifiers[:], bench.told)
-			clean := *f
-			var hits Hits
-			b.ReportAllocs()
-			for b.Loop() {
-				*f = clean
-				looker.Look(f)
-				hits = NewestRules.JudgeStatic(f)
-			}
-			_ = hits
-		})
-	}
-}

@@ -130,18 +130,8 @@ func (f *Facts) readPlaces() {
 // readIdentifierPlace reads the country that an identifier tells by itself, and that of whoever gave
 // it. A passport tells of a nationality, and not of where somebody is: it is never sure.
 func (f *Facts) readIdentifierPlace(index uint8, told *Identifier) {
-	class := told.Class
-	switch class {
-	case identifier.IBAN, identifier.Email, identifier.Website, identifier.Phone:
-	default:
-		if shape, ok := identifier.ShapeOf(told.Value); ok {
-			class = shape // It is told as an account, say, and can be nothing else than an IBAN.
-		}
-	}
-	if alpha2, ok := identifier.CountryOf(class, told.Value); ok {
-		if code, known := place.Parse(alpha2); known {
-			f.judgeReading(MemberIdentifier, index, place.Reading{Code: code})
-		}
+	if code := f.identifiers[index].country; code != (place.Code{}) {
+		f.judgeReading(MemberIdentifier, index, place.Reading{Code: code})
 	}
 	if trimSpace(told.Country) == "" {
 		return

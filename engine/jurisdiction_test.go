@@ -50,7 +50,9 @@ func TestJurisdictions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := cleanFacts()
+			f.List = emptyList()
 			c.change(f.Request)
+			placeLooker().Look(f)
 			hits := NewestRules.JudgeStatic(f)
 			if c.rule == 0 {
 				require.Zero(t, hits.Mask)
@@ -132,20 +134,4 @@ func TestJurisdictionPolicy(t *testing.T) {
 	require.True(t, with.AlwaysTwo(standard), "one officer alone puts no licence in force")
 	require.False(t, with.AlwaysTwo(with))
 	require.False(t, standard.AlwaysTwo(with))
-}
-
-func BenchmarkPlaces(b *testing.B) {
-	for name, request := range map[string]Request{
-		"none": {},
-		"all":  {Country: "Germany", Region: "Bavaria", Address: "12 Upper Montagu Street, London W1H 1LJ, United Kingdom"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			f := cleanFacts()
-			f.Request = &request
-			b.ReportAllocs()
-			for b.Loop() {
-				f.readPlaces()
-			}
-		})
-	}
 }

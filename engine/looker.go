@@ -28,6 +28,8 @@ type Looker struct {
 	texts      textFindings
 	matches    []ofac.Match // Of the names in the texts.
 	query      ofac.IdentifierQuery
+	form       ofac.IdentifierForm
+	read       [IdentifiersMax]readIdentifier
 	search     textSearch
 }
 

@@ -44,9 +44,33 @@ func findTextWallet(f *Facts, text string, now int64) (match ofac.WalletMatch, l
 	return match, false
 }
 
-func isWordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
+// What a byte of a text is.
+const (
+	signDigit = 1 << iota
+	signLatin
+	signBlank // It stands between words.
+	signMark  // It stands around a word.
+)
+
+var textSigns = func() (signs [256]uint8) {
+	for c := range signs {
+		switch {
+		case c >= '0' && c <= '9':
+			signs[c] = signDigit
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			signs[c] = signLatin
+		case c <= ' ' || strings.IndexByte(",;|()[]{}<>\"'=", byte(c)) >= 0:
+			signs[c] = signBlank
+		case strings.IndexByte(".:!?#", byte(c)) >= 0:
+			signs[c] = signMark
+		}
+	}
+	return signs
+}()
+
+func isWordByte(c byte) bool { return textSigns[c]&(signDigit|signLatin) != 0 }
+func isDigit(c byte) bool    { return textSigns[c]&signDigit != 0 }
+func isLatin(c byte) bool    { return textSigns[c]&signLatin != 0 }
 
 // textSearch is the state of a search for identifiers.
 type textSearch struct {
@@ -92,23 +116,18 @@ func (m *textSearch) findIdentifiers() bool {
 // nextWord returns the next word without the signs around it.
 func (m *textSearch) nextWord(at int) (start, end int) {
 	start = at
-	for start < len(m.text) && (isMemoSpace(m.text[start]) || strings.IndexByte(memoMarks, m.text[start]) >= 0) {
+	for start < len(m.text) && textSigns[m.text[start]]&(signBlank|signMark) != 0 {
 		start++
 	}
 	end = start
-	for end < len(m.text) && !isMemoSpace(m.text[end]) {
+	for end < len(m.text) && textSigns[m.text[end]]&signBlank == 0 {
 		end++
 	}
-	for end > start+1 && strings.IndexByte(memoMarks, m.text[end-1]) >= 0 {
+	for end > start+1 && textSigns[m.text[end-1]]&signMark != 0 {
 		end--
 	}
 	return start, end
 }
-
-// memoMarks are signs around a word.
-const memoMarks = ".:!?#"
-
-func isMemoSpace(c byte) bool { return c <= ' ' || strings.IndexByte(",;|()[]{}<>\"'=", c) >= 0 }
 
 // memoLabels are the words beside which an identifier stands.
 var memoLabels = [...]struct {
@@ -210,9 +229,6 @@ func (m *textSearch) lookUpShape(word string, start, end int) {
 		m.lookUpOrPlace(identifier.LEI, word)
 	}
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-func isLatin(c byte) bool { return isWordByte(c) && !isDigit(c) }
 
 // isHostShape reports whether a word may be a website: a dot with a letter or digit before it and at
 // least two letters behind the last one of its host.

@@ -79,33 +79,3 @@ func FuzzReadWallets(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkWallets measures what the further wallets of a payment cost: with none of them, with the
-// wallet that pays, and with all that a call may name.
-func BenchmarkWallets(b *testing.B) {
-	list := benchList(b)
-	for _, bench := range []struct {
-		name  string
-		payer string
-		count int
-	}{{"none", "", 0}, {"payer", walletA, 0}, {"all", walletA, WalletsMax}} {
-		b.Run(bench.name, func(b *testing.B) {
-			looker := NewLooker()
-			f := cleanFacts()
-			f.List, f.Chain[0].OperatorWallet = list, walletA
-			f.Request = &Request{Amount: 100 * Dollar, Chain: "BASE", Rail: "USDC", Wallet: walletB, Type: "business", Protocol: "Uniswap", Payer: bench.payer, WalletCount: bench.count}
-			for i := range bench.count {
-				f.Request.Wallets[i] = RoleWallet{WalletIntermediary, walletB}
-			}
-			clean := *f
-			var hits Hits
-			b.ReportAllocs()
-			for b.Loop() {
-				*f = clean
-				looker.Look(f)
-				hits = NewestRules.JudgeStatic(f)
-			}
-			_ = hits
-		})
-	}
-}

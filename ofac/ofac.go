@@ -126,6 +126,7 @@ type (
 	Constant  = match.Constant
 
 	IdentifierQuery = match.IdentifierQuery
+	IdentifierForm  = match.IdentifierForm
 	IdentifierMatch = match.IdentifierMatch
 	Doubt           = match.Doubt
 	ExplainedLoss   = match.ExplainedLoss

@@ -4,7 +4,11 @@ package identifier
 // check digits where the class has some.
 func IsSound(class Class, text string) bool {
 	var room [FormBytesMax]byte
-	form := AppendForm(room[:0], class, text)
+	return IsSoundForm(class, AppendForm(room[:0], class, text))
+}
+
+// IsSoundForm is IsSound of the text that has this normal form.
+func IsSoundForm(class Class, form []byte) bool {
 	switch class {
 	case BIC:
 		return isBIC(form)
@@ -56,17 +60,20 @@ func isLEI(form []byte) bool {
 
 // remainder97 is the remainder of ISO 7064 MOD 97-10: a letter counts as the number 10 to 35.
 func remainder97(parts ...[]byte) int {
-	rest := 0
+	rest := uint64(0)
 	for _, part := range parts {
 		for _, c := range part {
 			if isDigit(c) {
-				rest = (rest*10 + int(c-'0')) % 97
+				rest = rest*10 + uint64(c-'0')
 			} else {
-				rest = (rest*100 + int(c-'A') + 10) % 97
+				rest = rest*100 + uint64(c-'A') + 10
+			}
+			if rest > 1<<56 { // There is room for one more letter.
+				rest %= 97
 			}
 		}
 	}
-	return rest
+	return int(rest % 97)
 }
 
 // isIMO reads seven digits, the last of which checks the others: a ship's, or that of an owner or

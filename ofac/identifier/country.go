@@ -12,7 +12,11 @@ import (
 // party is: a company of any country may register a name below a country's domain.
 func CountryOf(class Class, value string) (alpha2 string, ok bool) {
 	var room [FormBytesMax]byte
-	form := AppendForm(room[:0], class, value)
+	return CountryOfForm(class, AppendForm(room[:0], class, value))
+}
+
+// CountryOfForm is CountryOf of the value that has this normal form.
+func CountryOfForm(class Class, form []byte) (alpha2 string, ok bool) {
 	switch class {
 	case BIC:
 		if isBIC(form) {

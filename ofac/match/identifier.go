@@ -66,8 +66,31 @@ const shortNumber = 8
 
 // Identifier looks up an identifier. It is a pure function of the list and the query.
 func (x *Index) Identifier(q *IdentifierQuery) (IdentifierMatch, bool) {
+	var form IdentifierForm
+	form.Read(q.Class, q.Value)
+	return x.IdentifierOf(q, &form)
+}
+
+// IdentifierForm is the normal form of an identifier, read once for all that is asked of it.
+type IdentifierForm struct {
+	room [1 + identifier.FormBytesMax]byte // The family of the class, then the form.
+	form []byte
+}
+
+// Read reads the form of a value of a class.
+func (f *IdentifierForm) Read(class identifier.Class, value string) {
+	f.room[0] = class.Family()
+	f.form = identifier.AppendForm(f.room[1:1], class, value)
+}
+
+// Form returns the form as it was read. It is not to be used once it was looked up.
+func (f *IdentifierForm) Form() []byte { return f.form }
+
+// IdentifierOf is Identifier for a caller who has read the form of the value. It uses the form's
+// bytes for other forms of the value.
+func (x *Index) IdentifierOf(q *IdentifierQuery, form *IdentifierForm) (IdentifierMatch, bool) {
 	s := identifierSearch{index: x, query: q, best: IdentifierMatch{Doubt: doubtUnset}}
-	s.lookUpClass(q.Class)
+	s.lookUpForm(q.Class, form)
 	// An e-mail address or a website that is told as something else is read as what it is.
 	if q.Class != identifier.Email && strings.IndexByte(q.Value, '@') > 0 {
 		s.lookUpClass(identifier.Email)
@@ -103,11 +126,16 @@ type identifierSearch struct {
 	best  IdentifierMatch
 }
 
-// lookUpClass looks up every form of the value, read as one class.
+// lookUpClass looks up the value, read as one class.
 func (s *identifierSearch) lookUpClass(class identifier.Class) {
-	var room [1 + identifier.FormBytesMax]byte
-	room[0] = class.Family()
-	form := identifier.AppendForm(room[1:1], class, s.query.Value)
+	var form IdentifierForm
+	form.Read(class, s.query.Value)
+	s.lookUpForm(class, &form)
+}
+
+// lookUpForm looks up every form of the value that follows from the one that was read.
+func (s *identifierSearch) lookUpForm(class identifier.Class, read *IdentifierForm) {
+	form, room := read.form, &read.room
 	if len(form) == 0 || len(form) > identifier.FormBytesMax {
 		return
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"railguard/ofac"
 	"railguard/ofac/identifier"
@@ -50,11 +51,17 @@ const (
 	signLatin
 	signBlank // It stands between words.
 	signMark  // It stands around a word.
+	signTells // It stands in an e-mail address, a website or a telephone number.
+	signForeign
 )
 
 var textSigns = func() (signs [256]uint8) {
 	for c := range signs {
 		switch {
+		case c >= utf8.RuneSelf:
+			signs[c] = signForeign
+		case c == '@' || c == '+' || c == '/':
+			signs[c] = signTells
 		case c >= '0' && c <= '9':
 			signs[c] = signDigit
 		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':

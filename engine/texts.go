@@ -104,24 +104,24 @@ const hintDigits = 6
 func hintsOf(text string) (hints uint8) {
 	digits, letters, words := 0, 0, 0
 	for i := range len(text) {
-		switch c := text[i]; {
-		case isDigit(c):
-			letters = 0
-			if digits++; digits == hintDigits {
-				hints |= hintIdentifiers
-			}
-			continue
-		case isWordByte(c) || c >= 0x80:
+		sign := textSigns[text[i]]
+		if sign&(signLatin|signForeign) != 0 {
 			if letters++; letters == 2 {
 				if words++; words == 2 {
 					hints |= hintNames
 				}
 			}
 			continue
-		case c == '@' || c == '+' || c == '/' || c == '.' && i+2 < len(text) && isLatin(text[i+1]) && isLatin(text[i+2]):
-			hints |= hintIdentifiers
 		}
 		letters = 0
+		switch {
+		case sign&signDigit != 0:
+			if digits++; digits == hintDigits {
+				hints |= hintIdentifiers
+			}
+		case sign&signTells != 0, text[i] == '.' && i+2 < len(text) && isLatin(text[i+1]) && isLatin(text[i+2]):
+			hints |= hintIdentifiers
+		}
 	}
 	return hints
 }

@@ -59,6 +59,16 @@ func AppendWords(dst []byte, name string, lookAlike bool) []byte {
 			i = end + 1 // The character that ended the word is a space in a name.
 			continue
 		}
+		if end, plain := plainNumber(name, i); plain && !lookAlike {
+			dst = AppendSeparator(dst, base)
+			mark := len(dst)
+			for ; i < end; i++ {
+				dst = append(dst, plainNumbers[name[i]])
+			}
+			readDigitsAsLetters(dst[mark:], false)
+			i = end + 1
+			continue
+		}
 		word := scanWord(name, i)
 		if word.and {
 			dst = AppendSeparator(dst, base)
@@ -105,6 +115,23 @@ func plainWord(name string, i int) (end int, plain bool) {
 		i++
 	}
 	return i, i == len(name) || plainFolds[name[i]] == ' '
+}
+
+// plainNumbers are plainFolds with the digits.
+var plainNumbers = func() [256]byte {
+	table := plainFolds
+	for c := byte('0'); c <= '9'; c++ {
+		table[c] = c
+	}
+	return table
+}()
+
+// plainNumber is plainWord for a word that may have digits, as numbers and postal codes do.
+func plainNumber(name string, i int) (end int, plain bool) {
+	for i < len(name) && plainNumbers[name[i]] > ' ' {
+		i++
+	}
+	return i, i == len(name) || plainNumbers[name[i]] == ' '
 }
 
 // IsPlain reports whether a name is ASCII.

@@ -54,12 +54,9 @@ type readIdentifier struct {
 // readForm reads an identifier that has this normal form.
 func (r *readIdentifier) readForm(told *Identifier, form []byte) {
 	r.sound, r.country = identifier.IsSoundForm(told.Class, form), place.Code{}
-	alpha2, ok := "", false
-	switch shape, sure := told.shape(); {
-	case sure:
+	alpha2, ok := identifier.CountryOfForm(told.Class, form)
+	if shape, sure := told.shape(); sure {
 		alpha2, ok = identifier.CountryOf(shape, told.Value)
-	default:
-		alpha2, ok = identifier.CountryOfForm(told.Class, form)
 	}
 	if ok {
 		r.country, _ = place.Parse(alpha2)

@@ -2,17 +2,21 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
 	"railguard/fsm/wire"
+	"railguard/httpapi/rulebook"
 	"railguard/ofac"
 	"railguard/ofac/sample"
 )
 
 // Lists beside OFAC's (decision 132) in what follows a change of the list.
+
+const shopWallet = "0x1111111111111111111111111111111111111111"
 
 // beside is the sample with an entry of a list beside OFAC's: a company with a name and a wallet.
 func beside(t testing.TB, blocks bool) ([]ofac.Entity, ofac.Meta) {
@@ -24,7 +28,7 @@ func beside(t testing.TB, blocks bool) ([]ofac.Entity, ofac.Meta) {
 	return append(sample.Entities(), ofac.Entity{
 		UID: uid, ID: "case-7", Type: ofac.Company, Lists: list.Source().Set(),
 		Names:     []ofac.Name{{Primary: true, Script: "Latin", Full: "PAPER TIGER HOLDING"}},
-		Addresses: []ofac.Address{{Ticker: "ETH", Value: "0x1111111111111111111111111111111111111111"}},
+		Addresses: []ofac.Address{{Ticker: "ETH", Value: shopWallet}},
 	}), meta
 }
 
@@ -36,9 +40,9 @@ var besideCases = map[string]struct {
 	listed            bool
 }{
 	"name, reviewed":   {false, `,"cpName":"Paper Tiger Holding"`, "REVIEW R21_POSSIBLE_NAME_MATCH", "The counterparty name is on the list House list.", "R21_POSSIBLE_NAME_MATCH", false},
-	"wallet, reviewed": {false, `,"cpWallet":"0x1111111111111111111111111111111111111111"`, "REVIEW R21_POSSIBLE_NAME_MATCH", "The counterparty wallet is on the list House list.", "R21_POSSIBLE_NAME_MATCH", false},
+	"wallet, reviewed": {false, `,"cpWallet":"` + shopWallet + `"`, "REVIEW R21_POSSIBLE_NAME_MATCH", "The counterparty wallet is on the list House list.", "R21_POSSIBLE_NAME_MATCH", false},
 	"name, blocks":     {true, `,"cpName":"Paper Tiger Holding"`, "BLOCK R7_COUNTERPARTY_NAME_OFAC", "The counterparty name is on the list House list.", "R7_COUNTERPARTY_NAME_OFAC", true},
-	"wallet, blocks":   {true, `,"cpWallet":"0x1111111111111111111111111111111111111111"`, "BLOCK R6_COUNTERPARTY_WALLET_OFAC", "The counterparty wallet is on the list House list.", "R6_COUNTERPARTY_WALLET_OFAC", true},
+	"wallet, blocks":   {true, `,"cpWallet":"` + shopWallet + `"`, "BLOCK R6_COUNTERPARTY_WALLET_OFAC", "The counterparty wallet is on the list House list.", "R6_COUNTERPARTY_WALLET_OFAC", true},
 }
 
 // A payment of the past that the list names opens an alert that says which list and which of its
@@ -116,4 +120,80 @@ func TestShadowOfAListBesideOFACs(t *testing.T) {
 			require.Equal(t, 1, n.shadowed(id, 3).GetInt("differing"), "the verdict names the list as the shadow does")
 		})
 	}
+}
+
+// spoiling is a stage whose node cannot compile what it is given.
+type spoiling struct {
+	*testNode
+	err error
+}
+
+func (s spoiling) Stage(context.Context, []byte, wire.ListInfo, bool, wire.Common) (wire.Result, error) {
+	return wire.Result{}, s.err
+}
+
+// A list beside OFAC's that cannot be read or compiled, or that brings out a fault of ours, is refused
+// with the reason and without our internals. OFAC's list and the ones in force stay as they are.
+func TestListBesideOFACsThatCannotBeCompiled(t *testing.T) {
+	grown := func(active *ofac.Index, held *wire.ListInfo, change rulebook.ListChange) ([]byte, wire.ListInfo, error) {
+		entities, meta := active.Entities(), active.Meta()
+		meta.Further[0].Name = "House list, second edition"
+		data, err := ofac.EncodeEntities(entities, meta)
+		return data, wire.ListInfo{Digest: ofac.Digest(data), Entries: held.Entries, SDN: held.SDN, Sample: true, Uploaded: true, Brings: change.List.ID}, err
+	}
+	for name, test := range map[string]struct {
+		join   rulebook.ListJoiner
+		stage  error
+		status int
+		says   string
+	}{
+		"no list": {func(*ofac.Index, *wire.ListInfo, rulebook.ListChange) ([]byte, wire.ListInfo, error) {
+			return []byte("no list"), wire.ListInfo{}, nil
+		}, nil, 422, "list_rejected"},
+		"reading panics": {func(*ofac.Index, *wire.ListInfo, rulebook.ListChange) ([]byte, wire.ListInfo, error) {
+			panic("a fault of ours")
+		}, nil, 500, "internal"},
+		"compiling fails":       {grown, fmt.Errorf("%w: 9 names, at most 8", ofac.ErrEntities), 422, "9 names, at most 8"},
+		"its compilation fails": {grown, fmt.Errorf("%w: BUG: its compilation panicked: a fault of ours\ngoroutine 7 [running]:\nmain.go", ofac.ErrEntities), 422, "BUG: its compilation panicked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newTestNode(t)
+			_, token := n.register("")
+			n.activate(beside(t, false))
+			before := n.Settings().List.Digest
+			n.api = n.another(func(d *Deps) {
+				d.JoinList = test.join
+				if test.stage != nil {
+					d.Lists = spoiling{n, test.stage}
+				}
+			})
+			w := n.do("policy", "POST", "/v1/lists/house/entries", `{"reason":"r","add":[{"id":"case-8","kind":"wallet","wallets":["`+shopWallet+`"]}]}`)
+			require.Equal(t, test.status, w.Code, "%s", w.Body)
+			require.Contains(t, w.Body.String(), test.says)
+			require.NotContains(t, w.Body.String(), "goroutine")
+			require.Equal(t, before, n.Settings().List.Digest)
+			require.Empty(t, n.Settings().Staged)
+			require.Equal(t, "BLOCK R7_COUNTERPARTY_NAME_OFAC", verdict(t, n.screen(token, `,"cpName":"LAZARUS GROUP"`)))
+			require.Equal(t, "REVIEW R21_POSSIBLE_NAME_MATCH", verdict(t, n.screen(token, `,"cpName":"Paper Tiger Holding"`)))
+		})
+	}
+}
+
+// A list that another node staged and that this one cannot compile does not come in force, and who
+// asks for it is told why.
+func TestStagedListThatCannotBeCompiled(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.register("")
+	n.activate(beside(t, false))
+	before := n.Settings().List.Digest
+	data := []byte("entities that no node can read")
+	_, err := n.Stage(t.Context(), data, wire.ListInfo{Digest: ofac.Digest(data), Entries: 1, SDN: 1, Sample: true, Uploaded: true, Over: before[:], Brings: "house"}, false, wire.Common{})
+	require.NoError(t, err)
+	for _, body := range []string{`{}`, `{"force":true,"reason":"now"}`} {
+		w := n.do("policy", "POST", "/v1/ofac/"+ofac.SnapshotID(ofac.Digest(data))+"/activate", body)
+		require.Equal(t, 422, w.Code, "%s", w.Body)
+		require.Contains(t, w.Body.String(), "list_rejected")
+	}
+	require.Equal(t, before, n.Settings().List.Digest)
+	require.Equal(t, "BLOCK R7_COUNTERPARTY_NAME_OFAC", verdict(t, n.screen(token, `,"cpName":"LAZARUS GROUP"`)))
 }

@@ -136,7 +136,8 @@ func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 		if entry, known := list.Entry(party.uid); known {
 			item.Text("name", entry.Primary)
 			item.Text("type", entry.Type.String())
-			item.Text("list", list.NameOf(entry.Lists))
+			item.Text("list", entry.List)
+			item.Optional("entryId", entry.ID)
 			item.Texts("programs", entry.Programs)
 		}
 		writeIdentity(&item, party.uid, &context, list)

@@ -174,6 +174,11 @@ func (f *Facts) identifierOn(are func(ofac.Lists) bool) ofac.Lists {
 // listPlace stands in a reason for the name of a list.
 const listPlace = "{list}"
 
+// NamesList reports whether the reason of a decision has a place for the name of a list.
+func (s *RuleSet) NamesList(rule RuleID, sub Sub) bool {
+	return strings.Contains(s.Reason(rule, sub, 0), listPlace)
+}
+
 // NameList puts the name of a list into a reason that has a place for one. Without a name the reason
 // says that it is one beside OFAC's.
 func NameList(reason, list string) string {

@@ -53,19 +53,16 @@ func (m *rulebook) applyListChunk(b *wire.ListChunk, r *wire.Result) {
 }
 
 // addStaged stages a list. A list that was fetched or rolled back to gives way to the next such
-// one; an uploaded list stays, and there may be ListsStaged of them. With replace the oldest
-// gives way.
+// one; an uploaded list stays, and there may be ListsStaged of them. Those that another list has
+// overtaken, so that they cannot come in force any more, give way first; with replace then the oldest.
 func (m *rulebook) addStaged(info *wire.ListInfo, data []byte, replace bool) bool {
 	m.dropStaged(func(staged *wire.ListInfo) bool {
 		return staged.Digest == info.Digest || !staged.Uploaded && !info.Uploaded
 	})
-	uploads := 0
-	for _, staged := range m.settings.Staged {
-		if staged.Uploaded {
-			uploads++
-		}
+	if info.Uploaded && m.stagedUploads() >= m.limits.ListsStaged {
+		m.dropStaged(func(staged *wire.ListInfo) bool { return staged.Uploaded && !isJoined(staged, m.settings.List) })
 	}
-	if info.Uploaded && uploads >= m.limits.ListsStaged {
+	if info.Uploaded && m.stagedUploads() >= m.limits.ListsStaged {
 		if !replace {
 			return false
 		}
@@ -76,6 +73,15 @@ func (m *rulebook) addStaged(info *wire.ListInfo, data []byte, replace bool) boo
 	settings.Staged = append(slices.Clip(settings.Staged), info)
 	m.stagedData = append(slices.Clip(m.stagedData), data)
 	return true
+}
+
+func (m *rulebook) stagedUploads() (uploads int) {
+	for _, staged := range m.settings.Staged {
+		if staged.Uploaded {
+			uploads++
+		}
+	}
+	return uploads
 }
 
 // dropStaged drops the staged lists that a function names.

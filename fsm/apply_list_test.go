@@ -88,6 +88,31 @@ func TestStagedListsStay(t *testing.T) {
 	replayAgrees(t, w.world, 3)
 }
 
+// Lists that were joined with a list in force which is no longer it cannot come in force: where no more
+// may be staged, they give way, and one that still can stays.
+func TestOvertakenListsGiveWay(t *testing.T) {
+	w := newListWorld(t)
+	house := []wire.ListSource{{Name: "house", Entries: 1, Further: &wire.FurtherList{Number: 1, Name: "House", Format: "own"}}}
+	joined := func(over string) wire.ListInfo {
+		digest := sha([]byte(over))
+		return wire.ListInfo{Uploaded: true, Entries: 2, Others: house, Brings: "house", Over: digest[:]}
+	}
+	require.Equal(t, wire.Applied, w.stage("first", wire.ListInfo{Entries: 1}, false).Code)
+	require.Equal(t, wire.Applied, w.activate("first", wire.ListActivate{}).Code)
+	for _, text := range []string{"entry 1", "entry 2"} {
+		require.Equal(t, wire.Applied, w.stage(text, joined("first"), false).Code)
+	}
+	require.Equal(t, wire.RefusedFull, w.stage("entry 3", joined("first"), false).Refusal, "both of them still can")
+	require.Equal(t, wire.Applied, w.activate("entry 1", wire.ListActivate{}).Code)
+	require.Equal(t, wire.Applied, w.stage("entry 4", joined("entry 1"), false).Code)
+	require.Equal(t, []string{"entry 2", "entry 4"}, w.staged(), "there is room for both")
+	require.Equal(t, wire.RefusedList, w.activate("entry 2", wire.ListActivate{}).Refusal)
+	require.Equal(t, wire.Applied, w.stage("entry 5", joined("entry 1"), false).Code)
+	require.Equal(t, []string{"entry 4", "entry 5"}, w.staged(), "the overtaken one gives way")
+	require.Equal(t, wire.RefusedFull, w.stage("entry 6", joined("entry 1"), false).Refusal)
+	replayAgrees(t, w.world, 3)
+}
+
 // The log itself takes no list of the future, whatever a caller forces.
 func TestNoListOfTheFuture(t *testing.T) {
 	w := newListWorld(t)

@@ -17,7 +17,7 @@ export const kinds = {
 /** about links to what an alert is about. */
 function about(alert) {
   const paid = alert.cpName ?? alert.cpWallet;
-  const named = (alert.named ?? []).map((x) => x.name ?? `entry ${x.uid}`);
+  const named = (alert.named ?? []).map((x) => (x.name ? `${x.name}${x.entryId ? ` (${x.list}, ${x.entryId})` : ''}` : `entry ${x.uid}`));
   return [paid && h('strong', null, `to ${paid}`), named.length > 0 && h('span', null, `as ${named.slice(0, 3).join(' or ')}${named.length > 3 ? ` and ${named.length - 3} more` : ''}`), alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.caseId && h('a', {href: `/console/sanctions/${alert.caseId}`}, alert.caseId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
     alert.agentId && partyLink(alert.agentId, alert.agentName), alert.userId && partyLink(alert.userId),
     alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),

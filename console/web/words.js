@@ -200,7 +200,7 @@ export function hitView(match, asked, party, explained, extra, where = 'In this 
         match.wallet && h('p', {class: 'quiet'}, `a wallet of ${match.name}`),
         match.identifier && h('p', {class: 'quiet'}, `the ${match.identifierLabel || match.identifierType} of ${match.name}`),
         match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
-        facts([['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Entry', match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
+        facts([['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Entry', party?.entryId ? `${party.entryId} (${match.uid})` : match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
           ...list.map((f) => [labelOf(f.label ?? f.kind), f.value])]))),
     context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', {class: /differ/.test(c) ? 'differs' : 'agrees'}, c))),
     full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full), extra);

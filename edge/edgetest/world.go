@@ -242,7 +242,13 @@ func compiled(t testing.TB, entities []byte) *ofac.Index {
 // Activate replicates a list under the sample's label and makes it the active one.
 func (w *World) Activate(entities []ofac.Entity) *ofac.Index {
 	w.T.Helper()
-	data, err := ofac.EncodeEntities(entities, sample.Meta())
+	return w.ActivateWith(entities, sample.Meta())
+}
+
+// ActivateWith is Activate of a list that has others beside OFAC's.
+func (w *World) ActivateWith(entities []ofac.Entity, meta ofac.Meta) *ofac.Index {
+	w.T.Helper()
+	data, err := ofac.EncodeEntities(entities, meta)
 	require.NoError(w.T, err)
 	list := compiled(w.T, data)
 	counts := list.Counts()

@@ -172,7 +172,10 @@ func (r *Retro) proposeRecord(ctx context.Context, record *wire.Retro) error {
 }
 
 // lists are the two lists to compare. If before is nil, every entry of now counts as new.
-type lists struct{ now, before *ofac.Index }
+type lists struct {
+	now, before *ofac.Index
+	at          engine.Time // When the run began: an entry that has ended by then names nobody. It is replicated, so that every leader asks as of one time.
+}
 
 // advanceRun looks at the next parties, or at the next records if no parties are left, and
 // writes the result to the log.
@@ -206,6 +209,7 @@ func (r *Retro) advanceRun(ctx context.Context, s *fsm.Settings, run *wire.Retro
 
 // openLists opens the two lists with the tables of the current matcher version.
 func (r *Retro) openLists(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) (compared lists, err error) {
+	compared.at = run.StartedAt
 	for _, info := range s.History {
 		list := &compared.now
 		switch info.Version {
@@ -390,7 +394,7 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 		r.seen.addParty(party)
 	}
 	if found && !run.Asked && x.ListVersion > run.Against {
-		if hit, found, err = r.askJudgingList(ctx, &f, x.ListVersion, compared.now); err != nil {
+		if hit, found, err = r.askJudgingList(ctx, &f, x.ListVersion, *compared); err != nil {
 			return err
 		}
 	}
@@ -407,8 +411,8 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 // askJudgingList asks again for a call that was judged with a list between the two that a run
 // compares: what that list said of the party is reported already. If that list is no longer known,
 // all that the new list says is reported.
-func (r *Retro) askJudgingList(ctx context.Context, f *engine.Facts, version uint64, now *ofac.Index) (hit wire.RetroHit, found bool, err error) {
-	compared := lists{now: now}
+func (r *Retro) askJudgingList(ctx context.Context, f *engine.Facts, version uint64, compared lists) (hit wire.RetroHit, found bool, err error) {
+	compared.before = nil
 	s := r.cluster.Settings()
 	at := slices.IndexFunc(s.History, func(info *wire.ListInfo) bool { return info.Version == version })
 	if at >= 0 {
@@ -438,7 +442,7 @@ func (r *Retro) askLists(f *engine.Facts, compared *lists) (hit wire.RetroHit, f
 	if f.Request == nil {
 		f.Request = &nobody
 	}
-	f.List = compared.now
+	f.List, f.Now = compared.now, compared.at
 	before := *f
 	r.now.Look(f)
 	matches := matchesOf(f)

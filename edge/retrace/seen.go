@@ -86,18 +86,27 @@ type match struct {
 	wallet  bool
 }
 
+// walletMatch is the match of a wallet. On a list that is reviewed its party is only a possible one, as
+// in a verdict: nobody is suspended for it.
+func walletMatch(found *ofac.WalletMatch) match {
+	if !found.Lists.Block() {
+		return match{found.UID, ofac.Possible, true}
+	}
+	return match{found.UID, ofac.Listed, true}
+}
+
 func matchesOf(f *engine.Facts) (all []match) {
 	if f.OperatorListed {
-		all = append(all, match{f.OperatorWallet.UID, ofac.Listed, true})
+		all = append(all, walletMatch(&f.OperatorWallet))
 	}
 	if f.PartyListed {
-		all = append(all, match{f.PartyWallet.UID, ofac.Listed, true})
+		all = append(all, walletMatch(&f.PartyWallet))
 	}
 	if f.PayerListed {
-		all = append(all, match{f.PayerWallet.UID, ofac.Listed, true})
+		all = append(all, walletMatch(&f.PayerWallet))
 	}
 	f.ListedWallets(func(_ engine.WalletRole, found *ofac.WalletMatch) {
-		all = append(all, match{found.UID, ofac.Listed, true})
+		all = append(all, walletMatch(found))
 	})
 	for i := range f.Identified {
 		outcome := ofac.Listed

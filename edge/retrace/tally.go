@@ -3,9 +3,11 @@ package retrace
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/strictjson"
 )
 
@@ -58,10 +60,20 @@ type decisionKind struct {
 	rule    engine.RuleID
 	sub     engine.Sub
 	idle    uint32 // See engine.Decision. It is told, and makes no difference.
+	list    string // The list beside OFAC's that the reason names; "": it names none.
 }
 
-func kindOfDecision(d *engine.Decision) decisionKind {
-	return decisionKind{d.Verdict, d.Rule, d.Sub, d.Idle}
+// kindsOf returns what was recorded of a case, and what was decided again.
+func kindsOf(c *Case, d *engine.Decision) (was, now decisionKind) {
+	was = decisionKind{c.Recorded.Verdict, c.Recorded.Rule, c.Recorded.Sub, c.Recorded.Idle, ""}
+	if list := c.Record.Edge.Get(leaf.TagListName); len(list) > 0 && c.Rules != nil && c.Rules.NamesList(was.rule, was.sub) {
+		was.list = string(list)
+	}
+	now = decisionKind{d.Verdict, d.Rule, d.Sub, d.Idle, strings.Clone(c.Facts.NamedList(d.Rule, d.Sub))} // An example must not keep a list in memory.
+	if c.Facts.List == nil && now.rule == was.rule {
+		now.list = was.list // Taken from the record, as the rule was.
+	}
+	return was, now
 }
 
 // decidesAs reports whether two decisions are the same, whatever rules were not in force.
@@ -129,7 +141,8 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	if was.Verdict != now.Verdict {
 		t.Changed++
 	}
-	if *was != *now {
+	recorded, decided := kindsOf(c, now)
+	if *was != *now || recorded.list != decided.list {
 		t.Differing++
 	}
 	officer := was.Verdict != engine.Review && now.Verdict == engine.Review
@@ -139,8 +152,8 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	if c.Known {
 		t.noteAgent(c, officer || gone || t.Truncated)
 	}
-	if !kindOfDecision(was).decidesAs(kindOfDecision(now)) {
-		t.keepExample(c, was, now)
+	if !recorded.decidesAs(decided) {
+		t.keepExample(c, recorded, decided)
 	}
 }
 
@@ -185,8 +198,8 @@ func (t *Tally) noteAgent(c *Case, doubtful bool) {
 }
 
 // keepExample keeps a call as an example if it is among the first of its kind.
-func (t *Tally) keepExample(c *Case, was, now *engine.Decision) {
-	kind := [2]decisionKind{kindOfDecision(was), kindOfDecision(now)}
+func (t *Tally) keepExample(c *Case, was, now decisionKind) {
+	kind := [2]decisionKind{was, now}
 	if len(t.examples) >= examplesMax || t.alike[kind] >= examplesAlike {
 		return
 	}
@@ -325,6 +338,6 @@ func (e *example) writeMembers(m *strictjson.Members) {
 func (s decisionKind) toMembers(rules *engine.RuleSet) (m strictjson.Members) {
 	m.Text("verdict", s.verdict.String())
 	m.TextOrNull("rule", s.rule.Code())
-	m.Text("reason", engine.NameList(rules.FullReason(s.rule, s.sub, s.idle), ""))
+	m.Text("reason", engine.NameList(rules.FullReason(s.rule, s.sub, s.idle), s.list))
 	return m
 }

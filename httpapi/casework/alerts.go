@@ -241,6 +241,8 @@ func entriesNamed(c *border.Request, hit *edge.Leaf) []strictjson.Members {
 		if list != nil {
 			if entry, known := list.Entry(uint32(v.GetUint64())); known {
 				m.Text("name", entry.Primary)
+				m.Text("list", entry.List)
+				m.Optional("entryId", entry.ID)
 			}
 		}
 		items = append(items, m)

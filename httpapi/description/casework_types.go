@@ -175,9 +175,11 @@ type Alert struct {
 	CpWallet          *string   `json:"cpWallet,omitempty"`
 	RetroID           string    `json:"retroId,omitempty" doc:"the run that found it"`
 	Named             []struct {
-		UID  string `json:"uid"`
-		Name string `json:"name,omitempty"`
-	} `json:"named,omitempty" doc:"the entries that the list leads to; without a name where the node asked has the list no more"`
+		UID     string `json:"uid"`
+		Name    string `json:"name,omitempty"`
+		List    string `json:"list,omitempty"`
+		EntryID string `json:"entryId,omitempty" doc:"its id on a list beside OFAC's"`
+	} `json:"named,omitempty" doc:"the entries that the list leads to; without name and list where the node asked has the list no more"`
 	AcknowledgedAt *string `json:"acknowledgedAt" format:"date-time"`
 	AcknowledgedBy *string `json:"acknowledgedBy"`
 	Reason         *string `json:"reason"`

@@ -144,10 +144,11 @@ var rulebookOperations = []Operation{
 		Summary:    "Add, change and end entries of an institution's own list",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Reason string      `json:"reason" length:"-TextMax" pattern:"\\S"`
-			Actor  *string     `json:"actor,omitempty" length:"-FieldMax"`
-			Add    []ListEntry `json:"add,omitempty" doc:"An entry whose id the list has takes the place of the one that it has. At most 100 entries with those that end."`
-			End    []string    `json:"end,omitempty" doc:"Ids."`
+			Reason  string      `json:"reason" length:"-TextMax" pattern:"\\S"`
+			Actor   *string     `json:"actor,omitempty" length:"-FieldMax"`
+			Add     []ListEntry `json:"add,omitempty" doc:"An entry whose id the list has takes the place of the one that it has. At most 100 entries with those that end."`
+			End     []string    `json:"end,omitempty" doc:"Ids."`
+			Replace *bool       `json:"replace,omitempty" doc:"Give up the oldest staged list where no more may be staged (lists_staged)."`
 		}{}, Example: `{"reason": "fraud, case 7", "actor": "petra", "add": [{"id": "case-7", "kind": "individual", "name": "Doe, Jane", "until": "2027-01-31"}]}`},
 		Answers:  []Answer{{Status: 200, Of: ListChange{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",

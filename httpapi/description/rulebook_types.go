@@ -167,6 +167,7 @@ type RetroReport struct {
 		Name     string        `json:"name,omitempty"`
 		Type     string        `json:"type,omitempty"`
 		List     string        `json:"list,omitempty"`
+		EntryID  string        `json:"entryId,omitempty" doc:"its id on a list beside OFAC's"`
 		Programs []string      `json:"programs,omitempty"`
 		Text     string        `json:"text"`
 		Payments RetroPayments `json:"payments"`

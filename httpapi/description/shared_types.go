@@ -103,6 +103,7 @@ type Party struct {
 	Name     string   `json:"name"`
 	Type     string   `json:"type"`
 	List     string   `json:"list"`
+	EntryID  string   `json:"entryId,omitempty" doc:"its id on a list beside OFAC's"`
 	Programs []string `json:"programs"`
 	Facts    []Fact   `json:"facts"`
 	Context  []string `json:"context,omitempty"`

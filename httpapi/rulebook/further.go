@@ -203,6 +203,7 @@ func (b *Room) changeEntries(c *border.Request) (border.Answer, error) {
 	})
 	change.End, _ = f.Texts("end", entriesMost, engine.FieldMax)
 	ids = append(ids, change.End...)
+	replace, _ := f.Flag("replace")
 	switch {
 	case len(ids) == 0:
 		f.Missing("add")
@@ -243,7 +244,7 @@ func (b *Room) changeEntries(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err // It is told before a list is replicated for nothing.
 	}
 	if held.Digest != info.Digest {
-		if _, err := b.stage(c, entities, info, left, nil, "entries", false); err != nil {
+		if _, err := b.stage(c, entities, info, left, nil, "entries", replace); err != nil {
 			return border.Answer{}, err
 		}
 		if err := c.Judge.Confirm(); err != nil {

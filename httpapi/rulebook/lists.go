@@ -2,6 +2,7 @@ package rulebook
 
 import (
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -349,7 +350,15 @@ func (b *Room) activateList(c *border.Request) (border.Answer, error) {
 
 func (b *Room) activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Activation) (border.Answer, error) {
 	return c.AnswerChangeable(border.Proposal{Kind: wire.KindListActivate, Record: func() (any, error) {
-		return a.Record(&c.Judge, info, c.Published().LogTime(), func() (*wire.ListLeft, error) { return b.leftBy(c, info) })
+		return a.Record(&c.Judge, info, c.Published().LogTime(), func() (*wire.ListLeft, error) {
+			// Another binary may have staged what this one cannot compile: in force, it would end all verdicts.
+			if _, err := b.openList(c, info); errors.Is(err, ofac.ErrEntities) {
+				return nil, b.refuseEntities(err)
+			} else if err != nil {
+				return nil, err
+			}
+			return b.leftBy(c, info)
+		})
 	}, Refused: func(r wire.Result) error {
 		switch r.Refusal {
 		case wire.RefusedList:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -131,7 +132,7 @@ func (b *Room) stage(c *border.Request, entities []byte, info wire.ListInfo, lef
 	}
 	result, err = b.deps.Lists.Stage(c.Context(), entities, staged, replace, common)
 	if errors.Is(err, ofac.ErrEntities) {
-		return result, rulebook.RejectList(err.Error())
+		return result, b.refuseEntities(err)
 	}
 	if err != nil {
 		return result, border.ProposalError(err)
@@ -144,6 +145,16 @@ func (b *Room) stage(c *border.Request, entities []byte, info wire.ListInfo, lef
 	}
 	c.Happened = true
 	return result, c.AwaitApplied(wire.KindListChunk, result)
+}
+
+// refuseEntities answers whoever brings a list that cannot be read or compiled. What stands below the
+// first line is where a fault of ours happened: it is logged and not told.
+func (b *Room) refuseEntities(err error) error {
+	told, where, _ := strings.Cut(err.Error(), "\n")
+	if where != "" {
+		b.deps.Logger.Error("a list is refused: it brings out a fault of this program", "error", err)
+	}
+	return rulebook.RejectList(told)
 }
 
 // renderStaged answers an upload.

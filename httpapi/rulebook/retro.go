@@ -402,6 +402,7 @@ func (e *retroEntry) name(m *strictjson.Members, list *ofac.Index) {
 			m.Text("name", name)
 			m.Text("type", entry.Type.String())
 			m.Text("list", entry.List)
+			m.Optional("entryId", entry.ID)
 			m.Texts("programs", entry.Programs)
 		}
 	}

@@ -99,7 +99,7 @@ func (n *testNode) doors(token string) map[string]func(said string) bool {
 		"dry run": func(said string) bool { return proceeds(n.do("screener", "POST", "/v1/screen/dry-run", payment(said))) },
 		"MCP": func(said string) bool {
 			asked++
-			return tool("screen", said+`,"idempotencyKey":"k`+strconv.Itoa(asked)+`"`)
+			return tool("screen", said+`,"idempotencyKey":"`+token[len(token)-8:]+strconv.Itoa(asked)+`"`)
 		},
 		"MCP, dry run": func(said string) bool { return tool("dry_run", said) },
 	}

@@ -21,7 +21,7 @@ import (
 // forbidden is what a call may tell of somebody or some place that is forbidden.
 var forbidden = []struct{ what, value string }{
 	{"wallet", listedWallet}, {"wallet of Solana", listedSolana}, {"name", "Zorbal Frobnitz Holding"},
-	{"tax", "1234567890"}, {"bic", "QUUXDEFF"}, {"email", "pay@quuxven.com"}, {"website", "https://www.quuxven.com"}, {"phone", "+49 30 188526301"}, {"passport", "T36369585"}, {"imo", "IMO 6166689"},
+	{"tax", "1234567890"}, {"bic", "QUUXDEFF"}, {"bic beside its label", "SWIFT/BIC QUUXDEFF"}, {"email", "pay@quuxven.com"}, {"website", "https://www.quuxven.com"}, {"phone", "+49 30 188526301"}, {"passport", "T36369585"}, {"imo", "IMO 6166689"},
 	{"code", "IR"}, {"country", "Iran"}, {"country", "North Korea"}, {"code", "PRK"}, {"number", "408"}, {"country", "Crimea"},
 	{"iban of Iran", "IR820540102680020817909002"}, {"email of Iran", "a@silibank.ir"}, {"website of Iran", "https://shop.ir/x"}, {"phone of Iran", "+98 21 8852 6301"}, {"bic of Iran", "MELIIRTH"},
 }
@@ -53,7 +53,7 @@ func toldMembers() map[string]string {
 		members[identifier(class)] = ""
 	}
 	for _, class := range strings.Fields("tax_id registration national_id passport aircraft_tail account") {
-		members[identifier(class)] = "code,number,country,bic of Iran" // No number, and no sign of what it is.
+		members[identifier(class)] = "code,number,country,bic of Iran,bic beside its label" // No number, and no sign of what it is.
 	}
 	members[identifier("phone")] = "passport" // Its digits are a number.
 	members[`"cpIdentifiers":[{"type":"account","value":"99887766554433","country":%s}]`] = ""

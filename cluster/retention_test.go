@@ -23,7 +23,10 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/engine"
 	"railguard/fsm"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
+	"railguard/ofac/identifier"
 )
 
 // secret is what must be erased of a record: its text, and hashes by which anybody who guesses
@@ -47,13 +50,49 @@ func confide(t testing.TB, n *Node) (secrets []secret) {
 	require.NoError(t, err)
 	wallet := regexp.MustCompile(`0x[0-9a-f]{40}`).Find(screened.Data)
 	require.NotEmpty(t, wallet)
-	return []secret{
+	return append(confideTold(t, n, load), []secret{
 		{"name", []byte("Ingeborg Verschwunden")}, {"request hash", []byte("c0ffee5eedc0ffee5eed")},
 		{"idempotency key", idem.Key[:]}, {"body hash", idem.Body[:]},
 		{"filter key", binary.LittleEndian.AppendUint64(nil, erasedKey)},
 		{"filter key in the log", binary.BigEndian.AppendUint64(nil, erasedKey)},
 		{"wallet", wallet},
+	}...)
+}
+
+// confideTold screens a payment of which every member that a call may have is a secret, and what was
+// found of it too. It opens a sanctions case, which stays when the record is erased.
+func confideTold(t testing.TB, n *Node, load *screenLoad) (secrets []secret) {
+	var screen wire.Screen
+	require.NoError(t, wire.DecodeScreen(load.screen(n, rand.New(rand.NewPCG(3, 4))), &screen))
+	fragment := leaf.Fragment{}
+	tell := func(tag leaf.Tag, member string) {
+		told := "what was told as " + member
+		value := `"` + told + `"`
+		switch member {
+		case "wallets":
+			value = `[{"role":"fee","address":` + value + `}]`
+		case "cpIdentifiers":
+			value = `[{"type":"tax_id","value":` + value + `,"country":"RU"}]`
+		case "matches":
+			value = `[{"party":"counterparty","identifier":` + value + `}]`
+		}
+		fragment.Set(tag, []byte(value))
+		secrets = append(secrets, secret{member, []byte(told)})
 	}
+	for _, member := range leafjson.RequestMembers() {
+		tag, _ := leafjson.RequestTag(member)
+		tell(tag, member)
+	}
+	tell(leaf.TagMatches, "matches")
+	tell(leaf.TagElsewhere, "walletsElsewhere")
+	tell(leaf.TagPlaces, "places")
+	key, _ := engine.IdentifierFilterKey(identifier.TaxID, "12-345-678-90")
+	screen.Fragment, screen.Filters = fragment.Append(nil), append(screen.Filters, key)
+	screen.Mask, screen.Subs, screen.Causes = 1<<engine.RulePartyName, []byte{1}, []wire.Cause{wire.PartyCause(900_001)}
+	_, err := n.Propose(t.Context(), wire.KindScreen, wire.Encode(&screen))
+	require.NoError(t, err)
+	return append(secrets,
+		secret{"key of the identifier", binary.LittleEndian.AppendUint64(nil, key)}, secret{"key of the identifier in the log", binary.BigEndian.AppendUint64(nil, key)})
 }
 
 // look reads the live content of every file in the data folder of a closed node. It reads the
@@ -160,8 +199,10 @@ func TestErasure(t *testing.T) {
 						require.NoError(t, n.Close())
 						if day < 80 {
 							found := look(t, dir, level, secrets)
-							require.Contains(t, found, "name in history", "day %d", day)
-							require.Contains(t, found, "wallet in history", "day %d", day)
+							for _, member := range append(leafjson.RequestMembers(), "name", "wallet", "matches", "walletsElsewhere", "places") {
+								require.Contains(t, found, member+" in history", "day %d", day)
+							}
+							require.Contains(t, found, "key of the identifier in keys of history", "day %d", day)
 						}
 						n = openAlone(t, dir, withTestClock(level))
 					}

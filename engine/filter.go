@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"strings"
 	"unsafe"
 
 	"railguard/ofac/identifier"
@@ -34,6 +35,20 @@ func IdentifierFilterKey(class identifier.Class, text string) (key uint64, ok bo
 	room[0] = class.Family()
 	form := identifier.AppendForm(room[:1], class, text)
 	return FilterKey(FilterIdentifier, unsafe.String(unsafe.SliceData(form), len(form))), len(form) > 1 // FilterKey only reads the bytes.
+}
+
+// CanonicalIdentifier is the text of FilterIdentifier for an identifier that is written as its type
+// and its value, tax_id:7707083893; "" where there is no such type or nothing to compare in the value.
+func CanonicalIdentifier(text string) string {
+	word, value, _ := strings.Cut(text, ":")
+	class, known := identifier.ClassNamed(word)
+	if !known || len(value) > FieldMax {
+		return ""
+	}
+	if form := identifier.AppendForm([]byte{class.Family()}, class, value); len(form) > 1 {
+		return string(form)
+	}
+	return ""
 }
 
 // The lower bits of filters by which a leaf is found for long: by the Idempotency-Key of the call

@@ -136,12 +136,13 @@ func (m *textSearch) nextWord(at int) (start, end int) {
 	return start, end
 }
 
-// memoLabels are the words beside which an identifier stands.
+// memoLabels are the words beside which an identifier stands. A word that begins with another one
+// stands before it.
 var memoLabels = [...]struct {
 	word  string
 	class identifier.Class
 }{
-	{"BIC", identifier.BIC}, {"SWIFT", identifier.BIC}, {"SWIFT/BIC", identifier.BIC}, {"BIC/SWIFT", identifier.BIC}, {"IBAN", identifier.IBAN}, {"LEI", identifier.LEI}, {"IMO", identifier.IMO},
+	{"SWIFT/BIC", identifier.BIC}, {"BIC/SWIFT", identifier.BIC}, {"BIC", identifier.BIC}, {"SWIFT", identifier.BIC}, {"IBAN", identifier.IBAN}, {"LEI", identifier.LEI}, {"IMO", identifier.IMO},
 	{"MMSI", identifier.MMSI}, {"DUNS", identifier.DUNS}, {"PASSPORT", identifier.Passport}, {"INN", identifier.TaxID}, {"OGRN", identifier.Registration},
 	{"TEL", identifier.Phone}, {"PHONE", identifier.Phone},
 }
@@ -243,8 +244,8 @@ func isHostShape(word string) bool {
 	if strings.IndexByte(word, '.') < 0 {
 		return false
 	}
-	if at := strings.Index(word, "://"); at >= 0 {
-		word = word[at+3:]
+	if at := strings.Index(word, ":/"); at >= 0 {
+		word = strings.TrimLeft(word[at+1:], "/") // Also of one slash, as the list has some.
 	}
 	if end := strings.IndexAny(word, "/?#:"); end >= 0 {
 		word = word[:end]

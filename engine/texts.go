@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"railguard/ofac"
 	"railguard/ofac/identifier"
 	"railguard/ofac/place"
@@ -113,6 +115,9 @@ func hintsOf(text string) (hints uint8) {
 			}
 			continue
 		}
+		if (letters == 3 || letters == 5) && isBankLabel(text[i-letters:i]) {
+			hints |= hintIdentifiers
+		}
 		letters = 0
 		switch {
 		case sign&signDigit != 0:
@@ -124,6 +129,12 @@ func hintsOf(text string) (hints uint8) {
 		}
 	}
 	return hints
+}
+
+// isBankLabel reports whether a word says that a bank's code stands beside it: that code is the one
+// identifier that needs neither a sign nor a digit.
+func isBankLabel(word string) bool {
+	return strings.EqualFold(word, "BIC") || strings.EqualFold(word, "SWIFT")
 }
 
 // lookTexts searches every text of the call. The list's answers stay in the looker until the next

@@ -31,7 +31,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/screen/dry-run": {`{"token":"$token","amount":1,"cpName":"Paper Shop","cpCountry":"DE","paymentRef":"ref-1"}`},
 	"POST /v1/match":          {`{"name":"Paper Shop","wallet":"0x1111111111111111111111111111111111111111","cpType":"business","cpCountry":"DE","cpDateOfBirth":"1970-01-01","cpAddress":"Main St","explain":true}`},
 	"POST /v1/audit/search": {`{"from":"2026-03-01","to":"2026-04-01","agentId":"$agent","operator":"Acme Inc","verdict":"REVIEW","rule":"R10_SINGLE_TX_LIMIT",` +
-		`"wallet":"0x1111111111111111111111111111111111111111","name":"Paper Shop","disposition":"none","limit":5,"order":"asc"}`},
+		`"wallet":"0x1111111111111111111111111111111111111111","name":"Paper Shop","identifier":"bic:DEUTDEFF","disposition":"none","limit":5,"order":"asc"}`},
 	"POST /v1/transactions/{txnId}/settle":  {`{"amount":1,"railRef":"wire-1"}`},
 	"POST /v1/transactions/{txnId}/release": {`{"reason":"payment_failed"}`},
 

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/ofac/sample"
 )
@@ -106,4 +108,33 @@ func withNumbers() []ofac.Entity {
 	return append(entities, ofac.Entity{UID: 900_001, Type: ofac.Company, Lists: ofac.ListSDN,
 		Names: []ofac.Name{{AliasType: "Name", Primary: true, Script: "Latin", Full: "ZORBAL FROBNITZ HOLDING"}},
 		Facts: []ofac.Fact{{Kind: ofac.FactDocument, Label: "Tax ID No.", Value: "1234567890, Russia"}, {Label: "SWIFT/BIC", Value: "QUUXIRTH"}}})
+}
+
+// TestRecordsAreFoundByAnIdentifier: by its type and its value in any spelling, among other identifiers
+// and of no other type's form; only by who sees it in the record.
+func TestRecordsAreFoundByAnIdentifier(t *testing.T) {
+	n := newTestNode(t)
+	n.addCaller("globex", "Globex", wire.RoleOperator|wire.RoleScreener)
+	_, token := n.registered("")
+	told := n.screen(token, `,"cpName":"Corner Bakery","cpIdentifiers":[{"type":"tax_id","value":"77-070 83893"},{"type":"bic","value":"deutdeff500"},{"type":"email","value":"Info@Bakery.example"}]`)
+	n.screen(token, `,"cpName":"Corner Bakery","cpIdentifiers":[{"type":"tax_id","value":"7707083894"}]`)
+	id := member(t, told.Body.Bytes(), "txnId")
+	for identifier, found := range map[string]bool{
+		"tax_id:7707083893": true, "tax_id: 7707.083.893 ": true, "registration:7707083893": true, "tax_id:7707083894": false, "bic:DEUTDEFF500": true, "bic:DEUTDEFF": false,
+		"email:info@bakery.example": true, "website:bakery.example": false, "account:info@bakery.example": false,
+	} {
+		query := "?identifier=" + url.QueryEscape(identifier)
+		for _, key := range []string{"auditor", "reviewer", "screener"} {
+			v := answer(t, n.do(key, "GET", "/v1/audit"+query, ""), 200)
+			require.Equal(t, found, textOf(v, "data", "0", "txnId") == id, "%s: %s", key, identifier)
+			require.Less(t, len(v.GetArray("data")), 2)
+		}
+		v := answer(t, n.do("auditor", "POST", "/v1/audit/search", `{"identifier":"`+identifier+`"}`), 200)
+		require.Equal(t, found, textOf(v, "data", "0", "txnId") == id, identifier)
+		require.Empty(t, answer(t, n.do("globex", "GET", "/v1/audit"+query, ""), 200).GetArray("data"), "another's record")
+		require.Equal(t, 403, n.do("ops", "GET", "/v1/audit"+query, "").Code, "whose key sees it masked")
+	}
+	for _, bad := range []string{"7707083893", "tax_id", "tax_id:", "tax_id:--", "other:1", "letter:1", "tax_id:" + strings.Repeat("7", 257)} {
+		require.Equal(t, "identifier", textOf(answer(t, n.do("auditor", "GET", "/v1/audit?identifier="+url.QueryEscape(bad), ""), 400), "param"), bad)
+	}
 }

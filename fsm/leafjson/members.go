@@ -256,6 +256,19 @@ func (x *Screen) Wallets() []string {
 	return wallets
 }
 
+// Identifiers returns the identifiers that the request told of the counterparty, each as its type and
+// its value.
+func (x *Screen) Identifiers() (told []string) {
+	var named engine.Request
+	if raw := x.Edge.Get(leaf.TagIdentifiers); raw != nil {
+		_ = named.ReadIdentifiers(raw) // It was read before the record was written.
+	}
+	for i := range named.Identifiers[:named.IdentifierCount] {
+		told = append(told, named.Identifiers[i].Class.String()+":"+named.Identifiers[i].Value)
+	}
+	return told
+}
+
 // UserID names the user; "" without one.
 func (x *Screen) UserID() string {
 	if x.Party != nil {

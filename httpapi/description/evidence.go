@@ -14,6 +14,7 @@ var evidenceOperations = []Operation{
 			{Name: "rule"},
 			{Name: "wallet"},
 			{Name: "name"},
+			{Name: "identifier", Text: "type and value of an identifier of the counterparty, such as tax_id:7707083893"},
 			{Name: "disposition"},
 		},
 		Answers: []Answer{{Status: 200, Of: struct {
@@ -36,6 +37,7 @@ var evidenceOperations = []Operation{
 			Rule        *string `json:"rule,omitempty" length:"-FieldMax"`
 			Wallet      *string `json:"wallet,omitempty" length:"-FieldMax"`
 			Name        *string `json:"name,omitempty" length:"-NameRunesMax"`
+			Identifier  *string `json:"identifier,omitempty" length:"-NameRunesMax" doc:"type and value of an identifier of the counterparty, such as tax_id:7707083893"`
 			Disposition *string `json:"disposition,omitempty" length:"-FieldMax"`
 			Limit       *int64  `json:"limit,omitempty" range:"1-500"`
 			Cursor      *string `json:"cursor,omitempty" length:"-TextMax"`

@@ -57,6 +57,7 @@ type recordQuery struct {
 	agent       string
 	wallet      string // Canonical.
 	name        string // Normalised.
+	identifier  string // Canonical.
 	verdict     string
 	rule        string
 	disposition string
@@ -119,10 +120,10 @@ func considerRecord(c *border.Request, q *recordQuery, index uint64, data []byte
 	return items.Add(func(m *strictjson.Members) error { return recordItem(c, &l, m) })
 }
 
-// mayShow reports whether the caller may be shown a matching record. A filter by name does
-// not find records whose names are masked, since a match would confirm the name.
+// mayShow reports whether the caller may be shown a matching record. A filter by name or identifier
+// does not find records in which they are masked, since a match would confirm them.
 func (q *recordQuery) mayShow(c *border.Request, l *edge.Leaf) bool {
-	return c.Judge.Terms.MayRead(c.Asked.Caller, l) && (q.name == "" || !c.Judge.Terms.Masked(c.Asked.Caller, l))
+	return c.Judge.Terms.MayRead(c.Asked.Caller, l) && (q.name == "" && q.identifier == "" || !c.Judge.Terms.Masked(c.Asked.Caller, l))
 }
 
 // matchesRecord judges the record itself, before anything of it is written.
@@ -137,6 +138,9 @@ func (q *recordQuery) matchesRecord(x *leafjson.Screen) bool {
 		return false
 	}
 	if q.wallet != "" && !slices.ContainsFunc(x.Wallets(), func(named string) bool { return engine.CanonicalWallet(named) == q.wallet }) {
+		return false
+	}
+	if q.identifier != "" && !slices.ContainsFunc(x.Identifiers(), func(told string) bool { return engine.CanonicalIdentifier(told) == q.identifier }) {
 		return false
 	}
 	if q.name != "" && ofac.NormaliseName(x.RequestText(leaf.TagName)) != q.name {
@@ -239,11 +243,21 @@ func readRecordQuery(c *border.Request) (*recordQuery, error) {
 	if q.wallet != "" {
 		q.keys = append(q.keys, engine.FilterKey(engine.FilterWallet, q.wallet))
 	}
-	if q.name != "" && !c.Key.May(edge.ReadsNames) {
+	if given := c.Query("identifier"); given != "" {
+		if q.identifier = engine.CanonicalIdentifier(given); q.identifier == "" {
+			return nil, border.BadQuery("identifier", "must be a type and a value, such as tax_id:7707083893")
+		}
+	}
+	if (q.name != "" || q.identifier != "") && !c.Key.May(edge.ReadsNames) {
 		return nil, border.Forbidden(edge.ReadsNames)
 	}
-	if q.name != "" && c.Key.SeesAll() { // For other callers the place where a scan ends would reveal names that are not shown.
-		q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
+	if c.Key.SeesAll() { // For other callers the place where a scan ends would reveal what is not shown.
+		if q.name != "" {
+			q.keys = append(q.keys, engine.FilterKey(engine.FilterName, q.name))
+		}
+		if q.identifier != "" {
+			q.keys = append(q.keys, engine.FilterKey(engine.FilterIdentifier, q.identifier))
+		}
 	}
 	return q, readVerdictFilters(c, q)
 }

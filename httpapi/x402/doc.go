@@ -8,10 +8,12 @@
 // from the data of the payment. A refusal is 200 with its reason: a client that meets an error
 // would try another facilitator.
 //
-// Map: facilitator.go routes, admits and answers; payment.go and tree.go read a payment;
-// verify.go and settle.go are the two calls; screening.go asks the API; upstream.go and
-// supported.go ask the facilitator behind; assets.go says what an atomic unit is worth.
+// Map: facilitator.go routes, admits and answers; payment.go and tree.go read a payment, texts.go
+// what it tells in words; verify.go and settle.go are the two calls; screening.go asks the API;
+// upstream.go and supported.go ask the facilitator behind; assets.go says what an atomic unit is
+// worth.
 //
-// May import: cluster/timing (how long the facilitator behind takes). Never: httpapi, edge, the
-// state; a rule of its own about who may pay whom.
+// May import: cluster/timing (how long the facilitator behind takes), ofac/identifier and
+// ofac/wallet (what the texts of a payment hold). Never: httpapi, edge, the state; a rule of its own
+// about who may pay whom.
 package x402

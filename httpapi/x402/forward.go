@@ -3,11 +3,7 @@ package x402
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"net/url"
 	"slices"
-	"strings"
-
-	sites "railguard/ofac/identifier"
 )
 
 // The facilitator behind gets the members that were judged here, and those that say how to make
@@ -76,49 +72,6 @@ func (o object) refuseOthers(where string, known []string) *invalid {
 		return nil
 	}
 	return &invalid{"invalid_payload", where + " has a member that is not judged here: " + shortenReason(slices.Min(others))}
-}
-
-// readResource reads what the payment is for. All that is said of it in words is one
-// text, first what the resource server says.
-func (p *payment) readResource(version int, payload, wanted object) {
-	resource, accepted := payload.object("resource"), payload.object("accepted")
-	if p.resource = resource.text("url"); version == 1 {
-		p.resource = wanted.text("resource")
-	}
-	for _, text := range []string{wanted.text("description"), accepted.text("description"), resource.text("description")} {
-		if text != "" && !strings.Contains(p.description, text) {
-			p.description = strings.TrimSpace(p.description + "\n" + text)
-		}
-	}
-}
-
-// memoRunes is how many characters of the description are screened; the API takes no more.
-const memoRunes = 512
-
-// cutText cuts a text behind so many characters.
-func cutText(text string, runes int) string {
-	for at := range text {
-		if runes--; runes < 0 {
-			return text[:at]
-		}
-	}
-	return text
-}
-
-// websiteOf returns the address of a resource as far as it tells whose it is: the host and the first
-// part of the path. It returns "" for an address that has no host with a domain, as in a test.
-func websiteOf(resource string) string {
-	at, err := url.Parse(resource)
-	if err != nil || at.Host == "" {
-		return ""
-	}
-	first, _, _ := strings.Cut(strings.TrimLeft(at.Path, "/"), "/")
-	for _, website := range []string{at.Hostname() + "/" + first, at.Hostname()} {
-		if len(website) <= textMax && sites.IsSound(sites.Website, website) {
-			return website
-		}
-	}
-	return ""
 }
 
 // callID identifies a call of settle by what a repetition must have in common with the first

@@ -21,6 +21,8 @@ type payment struct {
 	travelRule       string // Id that the payer gave the payment.
 	resource         string // URL of what is paid for.
 	description      string // What is paid for, in words.
+	note             string // Text that a transaction carries.
+	mentioned        string // Wallets in texts of the body, each behind a blank.
 	lasts            time.Duration
 
 	hash    string // Hash of the body as it was received.
@@ -80,6 +82,9 @@ func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 		return nil, bad
 	}
 	p.readResource(version, payload, wanted)
+	if bad := p.readMentioned(top, payload, wanted); bad != nil {
+		return nil, bad
+	}
 	p.forward = encodeForward(top, payload, wanted)
 	return p, nil
 }
@@ -136,8 +141,8 @@ func (p *payment) readPayload(payload object) *invalid {
 		}
 		sum := sha256.Sum256(payload.encodeObject())
 		p.nonce = hex.EncodeToString(sum[:])
-		if payers := readPayers(payload.text("transaction")); payers != nil {
-			p.payer, p.signers = payers[0], payers[1:]
+		if payers, note := readPayers(payload.text("transaction")); payers != nil {
+			p.payer, p.signers, p.note = payers[0], payers[1:], note
 		}
 		return nil
 	}
@@ -171,8 +176,8 @@ func (p *payment) readExtensions(payload object, header string) *invalid {
 	if len(p.token) > tokenMax || len(p.userToken) > tokenMax {
 		return &invalid{"invalid_payload", "the credential is too long"}
 	}
-	if id := extensions.object(identifier).object("info").text("id"); len(id) <= textMax {
-		p.travelRule = id
+	if p.travelRule = extensions.object(identifier).object("info").text("id"); len(p.travelRule) > textMax {
+		return &invalid{"invalid_payload", "the payment-identifier is too long"}
 	}
 	return nil
 }

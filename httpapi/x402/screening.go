@@ -163,7 +163,7 @@ func (p *payment) screeningCall(dollars, reference string) *screeningCall {
 		Token: p.token, UserToken: p.userToken, Amount: json.RawMessage(dollars), Chain: p.asset.Chain, Rail: "USDC", Wallet: p.payee,
 		Protocol: "x402", TravelRule: p.travelRule, Reference: reference, Payer: cmp.Or(p.payer, unreadPayer),
 	}
-	call.Memo = cutText(p.description, memoRunes)
+	call.Memo = p.memo()
 	if host := websiteOf(p.resource); host != "" {
 		call.Parties = []partyIdentifier{{"website", host}}
 	}

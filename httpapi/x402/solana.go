@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"github.com/mr-tron/base58"
 )
 
 // This file reads who pays by a transaction of Solana: the owners of the token accounts that it
-// takes from, and whoever signs it. Its form is the wire format of transactions, legacy and
+// takes from, and whoever signs it; and the text that it carries. Its form is the wire format of transactions, legacy and
 // version 0 (solana.com/docs/core/transactions).
 
 // payersMost is how many wallets may pay by one transaction.
@@ -17,11 +18,11 @@ const payersMost = 9
 
 // readPayers returns the owner of the token account that a transaction takes from first, and then
 // all others that own such an account or sign. It returns nil if the transaction cannot be read, or
-// does not say who pays.
-func readPayers(transaction string) []string {
+// does not say who pays. note is the text that the transaction carries.
+func readPayers(transaction string) (wallets []string, note string) {
 	data, err := base64.StdEncoding.DecodeString(transaction)
 	if err != nil {
-		return nil
+		return nil, ""
 	}
 	r := solanaReader{rest: data}
 	signatures := r.takeCount()
@@ -29,41 +30,54 @@ func readPayers(transaction string) []string {
 	var payers []int
 	keys, signers, ok := r.readMessage(func(owner int) { payers = append(payers, owner) })
 	if !ok || signatures != signers || len(payers) == 0 {
-		return nil
+		return nil, ""
 	}
 	for signer := range signers {
 		payers = append(payers, signer)
 	}
-	var wallets []string
 	for _, at := range payers {
 		if at >= len(keys)/keySize {
-			return nil // The account is named in a table of the chain.
+			return nil, "" // The account is named in a table of the chain.
 		}
 		if wallet := base58.Encode(keys[at*keySize:][:keySize]); !slices.Contains(wallets, wallet) {
 			wallets = append(wallets, wallet)
 		}
 	}
 	if len(wallets) > payersMost {
-		return nil
+		return nil, ""
 	}
-	return wallets
+	return wallets, strings.ToValidUTF8(r.note, "\ufffd")
 }
 
 const keySize = 32 // Bytes of an account's key.
 
-// The token programs, which move tokens from an account in the name of its owner.
-var tokenPrograms = func() (programs [][]byte) {
-	for _, text := range []string{"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"} {
+// The token programs move tokens from an account in the name of its owner. The data of the memo
+// programs is a text.
+var (
+	tokenPrograms = programs("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+	memoPrograms  = programs("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", "Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
+)
+
+// programKeys are the keys of programs.
+type programKeys [][]byte
+
+func programs(texts ...string) (keys programKeys) {
+	for _, text := range texts {
 		key, _ := base58.Decode(text)
-		programs = append(programs, key)
+		keys = append(keys, key)
 	}
-	return programs
-}()
+	return keys
+}
+
+func (p programKeys) has(key []byte) bool {
+	return slices.ContainsFunc(p, func(one []byte) bool { return bytes.Equal(one, key) })
+}
 
 // solanaReader reads a transaction. After the first part that is missing everything is empty.
 type solanaReader struct {
 	rest []byte
 	bad  bool
+	note string // What the memo programs are given.
 }
 
 // readMessage reads a message. It returns its accounts' keys one behind the other, the first of
@@ -85,10 +99,11 @@ func (r *solanaReader) readMessage(owner func(at int)) (keys []byte, signers int
 		if r.bad || program >= accounts {
 			return nil, 0, false
 		}
-		if !slices.ContainsFunc(tokenPrograms, func(key []byte) bool { return bytes.Equal(key, keys[program*keySize:][:keySize]) }) {
-			continue
+		called := keys[program*keySize:][:keySize]
+		if memoPrograms.has(called) {
+			r.note = strings.TrimSpace(r.note + "\n" + string(instruction))
 		}
-		if at := placeOfOwner(instruction); at >= 0 {
+		if at := placeOfOwner(instruction); tokenPrograms.has(called) && at >= 0 {
 			if at >= len(named) {
 				return nil, 0, false
 			}

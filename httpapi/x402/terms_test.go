@@ -178,12 +178,16 @@ func TestReadPayment(t *testing.T) {
 	require.Equal(t, time.Minute, p.lasts)
 	require.Contains(t, string(p.forward), "invoice-7")
 
-	for id, kept := range map[string]string{strings.Repeat("i", textMax): strings.Repeat("i", textMax), strings.Repeat("i", textMax+1): ""} {
+	for id, sound := range map[string]bool{strings.Repeat("i", textMax): true, strings.Repeat("i", textMax+1): false} {
 		p, err := readPayment([]byte(evmBody(func(_, payload, _ map[string]any) {
 			payload["extensions"].(map[string]any)["payment-identifier"] = map[string]any{"info": map[string]any{"id": id}}
 		})), Published, "")
+		if !sound {
+			require.ErrorContains(t, err, "the payment-identifier is too long", "what is not judged is not sent on")
+			continue
+		}
 		require.NoError(t, err)
-		require.Equal(t, kept, p.travelRule)
+		require.Equal(t, id, p.travelRule)
 	}
 
 	p, err = readPayment([]byte(evmBody(func(_, payload, _ map[string]any) { delete(payload, "extensions") })), Published, "of the header")

@@ -2,11 +2,36 @@ package x402
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+const mentionedEVM = "0x1111111111111111111111111111111111111111"
+
+// TestMentionedWalletsAreBounded: more wallets than the API looks up in texts are refused, and those of
+// the payment itself, or of the interface of the resource, are none of them.
+func TestMentionedWalletsAreBounded(t *testing.T) {
+	read := func(name string, count int) (*payment, error) {
+		var texts []string
+		for i := range count {
+			texts = append(texts, fmt.Sprintf("0x%040d", i))
+		}
+		return readPayment([]byte(evmBody(func(body, payload, wanted map[string]any) {
+			wanted[name] = append(texts, payerEVM, payeeEVM, strings.ToLower(Published[1].Address))
+		})), Published, "")
+	}
+	p, err := read("x", 4)
+	require.NoError(t, err)
+	require.Len(t, strings.Fields(p.memo()), 4)
+	_, err = read("x", 5)
+	require.ErrorContains(t, err, "more wallets in its texts")
+	p, err = read("outputSchema", 5)
+	require.NoError(t, err)
+	require.Empty(t, p.memo())
+}
 
 // TestWhatIsPaidForIsScreened: the host of the resource is an identifier of the counterparty, and what
 // is said of it in words is the memo.
@@ -16,7 +41,16 @@ func TestWhatIsPaidForIsScreened(t *testing.T) {
 		{`{"url":"http://localhost:4021/x","description":"` + strings.Repeat("ж", 600) + `"}`, "", "", strings.Repeat("ж", 512)},
 		{`{"url":"https://www.example.org"}`, `"description":"same",`, "www.example.org/", "same"},
 		{`{"url":7}`, "", "", ""},
-		{`{"url":"%zz"}`, "", "", ""},
+		{`{"url":"%zz"}`, "", "", "%zz"},
+		{`{"url":"Corner Bakery","description":"Bread"}`, "", "", "Bread\nCorner Bakery"},
+		{`{"url":"https://shop.example.org/%zz?x"}`, "", "shop.example.org/%zz", ""},
+		{`{"url":"https:\\\\shop.example.org\\a%20b/c"}`, "", "shop.example.org/a b", ""},
+		{`{"url":"https://sh%6fp.example.org/"}`, "", "shop.example.org/", ""},
+		{`{"url":"shop.example.org/pay"}`, "", "shop.example.org/pay", ""},
+		{`{"url":"mcp://tool/x"}`, "", "", ""},
+		{`{"url":"https://shop.example.org/?to=` + mentionedEVM + `"}`, "", "shop.example.org/", mentionedEVM},
+		{`{"url":7,"x":["` + mentionedEVM + `"],"description":"for ` + mentionedEVM + `"}`, "", "", "for " + mentionedEVM},
+		{`{"url":7,"x":"` + mentionedEVM + `"}`, `"description":"` + strings.Repeat("ж", 600) + `",`, "", strings.Repeat("ж", 512-43) + " " + mentionedEVM},
 	} {
 		body := strings.Replace(goodBody, `"payload":{`, `"resource":`+c.resource+`,"payload":{`, 1)
 		body = strings.Replace(body, `"paymentRequirements":{`, `"paymentRequirements":{`+c.wanted, 1)

@@ -12,9 +12,9 @@ import (
 // domainNames writes the names of domains in other scripts in ASCII, as a browser looks them up.
 var domainNames = idna.New(idna.MapForLookup(), idna.StrictDomainName(false))
 
-// cutAddress cuts an address of the web: its host, and its path without the first slash. Scheme,
+// CutAddress cuts an address of the web: its host, and its path without the first slash. Scheme,
 // user and port are dropped, however many slashes there are.
-func cutAddress(text string) (host, path string) {
+func CutAddress(text string) (host, path string) {
 	text = trimText(text)
 	if at := strings.IndexByte(text, ':'); at > 0 && strings.HasPrefix(text[at+1:], "/") || at > 0 && strings.HasPrefix(text[at+1:], `\`) {
 		text = strings.TrimLeft(text[at+1:], `/\`)
@@ -32,7 +32,7 @@ func cutAddress(text string) (host, path string) {
 
 // appendHost appends the host of an address of the web, without "www.".
 func appendHost(dst []byte, text string) []byte {
-	host, _ := cutAddress(text)
+	host, _ := CutAddress(text)
 	return appendDomain(dst, host)
 }
 
@@ -68,7 +68,7 @@ func appendDomain(dst []byte, host string) []byte {
 // AppendSegment appends the first part of an address's path, in lower case: who it is on a host that
 // many share. It appends nothing if there is none that tells anything.
 func AppendSegment(dst []byte, text string) []byte {
-	_, path := cutAddress(text)
+	_, path := CutAddress(text)
 	if end := strings.IndexAny(path, `/\?#`); end >= 0 {
 		path = path[:end]
 	}

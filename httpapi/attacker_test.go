@@ -224,4 +224,6 @@ func TestALicence(t *testing.T) {
 	n.advance(engine.DayLength)
 	n.confirmList()
 	n.requireEverywhere(false, medicine, "it ended yesterday")
+	_, token := n.registered("")
+	require.Equal(t, "BLOCK R24_JURISDICTION", verdict(t, n.screen(token, medicine)))
 }

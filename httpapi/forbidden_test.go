@@ -52,9 +52,10 @@ func toldMembers() map[string]string {
 	for _, class := range strings.Fields("bic iban lei imo mmsi email website duns") {
 		members[identifier(class)] = ""
 	}
-	for _, class := range strings.Fields("tax_id registration national_id passport aircraft_tail account") {
+	for _, class := range strings.Fields("tax_id registration national_id passport account") {
 		members[identifier(class)] = "code,number,country,bic of Iran,bic beside its label" // No number, and no sign of what it is.
 	}
+	members[identifier("aircraft_tail")] = "code,number,country,bic of Iran"
 	members[identifier("phone")] = "passport" // Its digits are a number.
 	members[`"cpIdentifiers":[{"type":"account","value":"99887766554433","country":%s}]`] = ""
 	return members

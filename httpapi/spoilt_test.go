@@ -72,7 +72,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/ofac/sync":          {`{$why}`},
 	"POST /v1/ofac/{id}/activate": {`{"force":true,$why}`},
 	"POST /v1/ofac/{id}/rollback": {`{"force":true,$why}`},
-	"POST /v1/lists/{id}/entries": {`{"add":[{"id":"e1","kind":"individual","name":"Doe, Jane","aliases":["J. D."],"wallets":["0x1"],"identifiers":[{"type":"passport","value":"T1","country":"IR"}],"countries":["DE"],"reason":"r","until":"2027-01-31"}],"end":["e2"],$why}`},
+	"POST /v1/lists/{id}/entries": {`{"add":[{"id":"e1","kind":"individual","name":"Doe, Jane","aliases":["J. D."],"wallets":["0x1"],"identifiers":[{"type":"passport","value":"T1","country":"IR"}],"countries":["DE"],"reason":"r","until":"2027-01-31"}],"end":["e2"],"replace":true,$why}`},
 	"POST /v1/ofac/rollback":      {`{"force":true,$why}`},
 	"POST /v1/ofac/retro":         {`{"days":1,"listSnapshotId":"$snapshot","against":"$older"}`},
 	"POST /v1/cleared":            {`{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-22","clearedBy":"Ann"}`},

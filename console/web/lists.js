@@ -117,7 +117,7 @@ export async function showLists(place, _params, go) {
   const active = got.active;
   const older = (got.history ?? []).filter((l, i, all) => l.snapshotId !== active?.snapshotId && all.findIndex((x) => x.snapshotId === l.snapshotId) === i);
   const found = h('p', {id: 'found', 'aria-live': 'polite'});
-  const others = await besides(redraw);
+  const others = await besides(redraw, go);
 
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Lists'), active && badge(active.stale ? 'stale' : 'ok'), api.may('policy', 'ops') && sync.source && h('button', {type: 'button', onclick: async () => {
     try {

@@ -59,10 +59,10 @@ func (m *rulebook) addStaged(info *wire.ListInfo, data []byte, replace bool) boo
 	m.dropStaged(func(staged *wire.ListInfo) bool {
 		return staged.Digest == info.Digest || !staged.Uploaded && !info.Uploaded
 	})
-	if info.Uploaded && m.stagedUploads() >= m.limits.ListsStaged {
+	if info.Uploaded && countUploads(m.settings.Staged) >= m.limits.ListsStaged {
 		m.dropStaged(func(staged *wire.ListInfo) bool { return staged.Uploaded && !isJoined(staged, m.settings.List) })
 	}
-	if info.Uploaded && m.stagedUploads() >= m.limits.ListsStaged {
+	if info.Uploaded && countUploads(m.settings.Staged) >= m.limits.ListsStaged {
 		if !replace {
 			return false
 		}
@@ -75,8 +75,8 @@ func (m *rulebook) addStaged(info *wire.ListInfo, data []byte, replace bool) boo
 	return true
 }
 
-func (m *rulebook) stagedUploads() (uploads int) {
-	for _, staged := range m.settings.Staged {
+func countUploads(all []*wire.ListInfo) (uploads int) {
+	for _, staged := range all {
 		if staged.Uploaded {
 			uploads++
 		}
@@ -290,24 +290,25 @@ func (m *rulebook) refreshList(b *wire.ListActivate, r *wire.Result) {
 		m.editSettings().ListSynced = m.now
 		m.remindOfList()
 	} else {
-		m.renewFurther(b.List)
+		renewed := m.renewFurther(m.settings.List, b.List)
+		m.editSettings().List = renewed
 	}
 	m.writeEvent("list.synced", leaf.ListSynced{Digest: b.Digest, Version: m.settings.ListVersion, SyncedAt: m.now, List: b.List}, &b.Common, r)
 }
 
-// renewFurther notes that a list beside OFAC's was found current.
-func (m *rulebook) renewFurther(id string) {
-	s := m.editSettings()
-	info := *s.List
+// renewFurther returns the list in force with the note that a list beside OFAC's was found current.
+func (m *rulebook) renewFurther(active *wire.ListInfo, id string) *wire.ListInfo {
+	info := *active
 	info.Others = slices.Clone(info.Others)
 	for i := range info.Others {
 		if info.Others[i].Name == id {
 			info.Others[i].SyncedAt = m.now
 		}
 	}
-	s.List = &info
+	s := m.editSettings()
 	if last := len(s.History) - 1; last >= 0 && s.History[last].Digest == info.Digest { // The list in force is the last of the history.
 		s.History = slices.Clone(s.History)
 		s.History[last] = &info
 	}
+	return &info
 }

@@ -126,7 +126,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 
 // wakeUp lists the metrics that mean that somebody must look.
 var wakeUp = []string{
-	"railguard_lists_late", "railguard_ofac_age_seconds", "railguard_ofac_families_missing", "railguard_ofac_quarantined", "railguard_ofac_sync_failures_total",
+	"railguard_list_late", "railguard_ofac_age_seconds", "railguard_ofac_families_missing", "railguard_ofac_quarantined", "railguard_ofac_sync_failures_total",
 	"railguard_http_internal_errors_total", "railguard_http_panics_total", "railguard_http_certificate_expires_seconds",
 	"railguard_cluster_voters_answering", "railguard_cluster_voters", "railguard_cluster_leader_changes_total",
 	"railguard_cluster_log_write_seconds_bucket", "railguard_cluster_log_write_errors_total", "railguard_cluster_apply_lag_entries",

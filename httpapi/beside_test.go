@@ -197,3 +197,24 @@ func TestStagedListThatCannotBeCompiled(t *testing.T) {
 	require.Equal(t, before, n.Settings().List.Digest)
 	require.Equal(t, "BLOCK R7_COUNTERPARTY_NAME_OFAC", verdict(t, n.screen(token, `,"cpName":"LAZARUS GROUP"`)))
 }
+
+// A list beside OFAC's that was not imported in time is told by status and metrics, each by itself.
+func TestLateListBesideOFACsIsTold(t *testing.T) {
+	n := newTestNode(t)
+	entities, meta := beside(t, false)
+	meta.Further[0].AgeMax = int64(engine.Hour)
+	n.activate(entities, meta)
+	told := func() (late bool, number int, metrics string) {
+		list := answer(t, n.do("policy", "GET", "/v1/lists", ""), 200).Get("lists", "1")
+		return list.GetBool("late"), list.GetInt("number"), n.doAdmin("GET", "/metrics", "").Body.String()
+	}
+	late, number, metrics := told()
+	require.False(t, late)
+	require.Equal(t, 3, number)
+	require.Contains(t, metrics, "\nrailguard_list_late{number=\"3\"} 0\n")
+	n.advance(2 * engine.Hour)
+	late, _, metrics = told()
+	require.True(t, late)
+	require.Contains(t, metrics, "\nrailguard_list_late{number=\"3\"} 1\n")
+	require.Contains(t, metrics, "\nrailguard_list_age_seconds{number=\"3\"} 7200\n")
+}

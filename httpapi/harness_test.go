@@ -179,6 +179,14 @@ func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
 	if !meta.Sample {
 		info.SDNAsOf = info.PublishedAt
 	}
+	for _, list := range meta.Further {
+		info.Others = append(info.Others, wire.ListSource{Name: list.ID, Entries: 1, Further: &wire.FurtherList{
+			Number: list.Number, Name: list.Name, Format: list.Format, Blocks: list.Blocks, AgeMax: engine.Time(list.AgeMax),
+		}})
+	}
+	if active := n.Settings().List; active != nil {
+		info.Over = active.Digest[:]
+	}
 	_, err = n.Stage(context.Background(), data, info, false, wire.Common{})
 	require.NoError(n.t, err)
 	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest})

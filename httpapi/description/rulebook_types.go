@@ -274,6 +274,7 @@ type Lists struct {
 }
 
 type ListStatus struct {
+	Number        *int64   `json:"number,omitempty" doc:"of a list beside OFAC's, for as long as it is one: the label of its metrics"`
 	ID            string   `json:"id"`
 	Name          string   `json:"name"`
 	Authority     string   `json:"authority"`

@@ -52,6 +52,7 @@ func (b *Room) getListStatus(c *border.Request) (border.Answer, error) {
 				continue
 			}
 			var m strictjson.Members
+			m.Int("number", int64(other.Further.Number))
 			writeList(&m, other.Name, other.Further.Name, other.Further.Authority, other.Further.Blocks, other.Further.Format, other.Further.Families)
 			writeListState(&m, other.Entries, other.Names, other.Wallets, other.AsOf, other.SyncedAt, now)
 			if other.Further.AgeMax == 0 {

@@ -1,6 +1,8 @@
 package rulebook
 
 import (
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -93,15 +95,32 @@ func (b *Room) RegisterGauges(set *metrics.Set) {
 		}
 		return 0
 	})
-	b.gaugeLate(set)
+	set.RegisterMetricsWriter(b.writeFurther)
 }
 
-// gaugeLate registers how many lists beside OFAC's are late. Which ones GET /v1/lists says: ids of
-// lists are no labels, because metrics are for whoever runs the cluster.
-func (b *Room) gaugeLate(set *metrics.Set) {
-	set.NewGauge("railguard_lists_late", func() float64 {
-		return float64(len(judge.Late(b.deps.Published.Settings().List, b.deps.Published.LogTime())))
-	})
+// writeFurther writes of each list beside OFAC's how old it is and whether it is late. Their numbers,
+// which GET /v1/lists tells, are the labels: ids are not for whoever runs the cluster.
+func (b *Room) writeFurther(w io.Writer) {
+	list, now := b.deps.Published.Settings().List, b.deps.Published.LogTime()
+	for _, family := range [...]struct {
+		name  string
+		value func(*wire.ListSource) int64
+	}{
+		{"railguard_list_age_seconds", func(s *wire.ListSource) int64 { return int64((now - s.SyncedAt) / engine.Second) }},
+		{"railguard_list_late", func(s *wire.ListSource) int64 {
+			if s.IsLate(now) {
+				return 1
+			}
+			return 0
+		}},
+	} {
+		fmt.Fprintf(w, "# HELP %s\n# TYPE %s gauge\n", family.name, family.name)
+		for i := 0; list != nil && i < len(list.Others); i++ {
+			if other := &list.Others[i]; other.Further != nil {
+				fmt.Fprintf(w, "%s{number=\"%d\"} %d\n", family.name, other.Further.Number, family.value(other))
+			}
+		}
+	}
 }
 
 // NewRetro makes the duty that screens past payments against activated lists.

@@ -10,20 +10,6 @@ import (
 	"railguard/ofac/feed"
 )
 
-// Late returns the ids of the lists beside OFAC's that were not imported for longer than they may
-// be.
-func Late(info *wire.ListInfo, now engine.Time) (ids []string) {
-	if info == nil {
-		return nil
-	}
-	for i := range info.Others {
-		if info.Others[i].IsLate(now) {
-			ids = append(ids, info.Others[i].Name)
-		}
-	}
-	return ids
-}
-
 // EntryByEntry drops the problems that persons make who change single entries of a list: each entry
 // is named, with who and why, so that fewer of them are no accident.
 func EntryByEntry(problems []string) []string {

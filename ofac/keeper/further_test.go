@@ -180,5 +180,4 @@ func TestJoinedListsInTheLog(t *testing.T) {
 	late.Further.AgeMax = engine.Hour
 	require.False(t, late.IsLate(late.SyncedAt+engine.Hour))
 	require.True(t, late.IsLate(late.SyncedAt+engine.Hour+1))
-	require.Equal(t, []string{"house"}, judge.Late(next.List, late.SyncedAt+2*engine.Hour))
 }

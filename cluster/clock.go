@@ -115,7 +115,8 @@ func (c *clocks) tellOffset(log *slog.Logger, offset engine.Time) {
 }
 
 // voterOffsets returns the clocks of the voters with a fresh sample as offsets from ours, with
-// 0 for our own, and how many voters make a quorum.
+// 0 for our own, and how many voters make a quorum. The clock of a voter that did not answer since
+// may have been set meanwhile.
 func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
 	voters := 0
 	for _, server := range c.replica.listServers() {
@@ -125,7 +126,7 @@ func (c *clocks) voterOffsets() (offsets []engine.Time, quorum int) {
 		voters++
 		if server.ID == c.replica.self {
 			offsets = append(offsets, 0)
-		} else if s, ok := c.peers.freshSample(string(server.ID)); ok {
+		} else if s, ok := c.peers.freshSample(string(server.ID)); ok && !s.silent {
 			offsets = append(offsets, s.offset)
 		}
 	}

@@ -30,6 +30,8 @@ const (
 	// steadyRun is for how long a process must have applied entries as they came to know log time
 	// better than the clocks do.
 	steadyRun = 10 * engine.Second
+	// leapAsk is the leap from which on a new leader asks the voters for their clocks once more.
+	leapAsk = engine.Second
 	// leapRetry is the pause between two looks at the clocks while a leap waits.
 	leapRetry = 50 * time.Millisecond
 )
@@ -109,6 +111,11 @@ func (c *clocks) judgeLeap(to engine.Time) *leap {
 	return &leap{from: c.borneOut(), to: to}
 }
 
+// isLeap reports whether a term would begin with a leap to a time.
+func (c *clocks) isLeap(to engine.Time) bool {
+	return c.state.Settings().Genesis != nil && to-c.borneOut() > leapAsk
+}
+
 // credibleTarget is targetTime without leaning to a time that is not credible.
 func (c *clocks) credibleTarget(even engine.Time) engine.Time {
 	target := c.targetTime()
@@ -185,11 +192,16 @@ func (c *clocks) timeWarnings() (warnings []string) {
 
 // beginTime is the first part of opening a term: it moves log time to what the clocks say, if that
 // is credible. If it is not, a leader that lived through the time until now goes on without a leap,
-// as it would have if the leader before were still there; any other waits for persons. A node that becomes leader may not have applied all of the log yet and so take its
-// log time for older than it is. So before it judges a leap it ticks without one; when that tick is
-// applied, everything before it is.
+// as it would have if the leader before were still there; any other waits for persons. A node that
+// becomes leader may not have applied all of the log yet and so take its log time for older than it
+// is. So before it judges a leap it ticks without one; when that tick is applied, everything before it
+// is.
 func (s *sequencer) beginTime(term uint64) bool {
 	target := s.clocks.targetTime()
+	if s.ticked != term && s.clocks.isLeap(target) { // Clocks that were set since the last answers would speak for a time that nobody has any more.
+		s.clocks.peers.pingVoters()
+		target = s.clocks.targetTime()
+	}
 	waiting := s.clocks.judgeLeap(target)
 	if waiting != nil && s.ticked != term && s.clocks.livedThrough() {
 		target, waiting = s.clocks.evenTime(), nil

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,4 +157,36 @@ func TestLogTimeCatchesUpInAGroup(t *testing.T) {
 		w.requireTime(t)
 		h.CheckAll(t, w, spendLimits)
 	})
+}
+
+// TestClocksAreAskedAnew: the clocks of all were wrong together and are right again, the leader is cut
+// off before anybody has asked it since, and one of the two others is an hour ahead. What is known of
+// the leader's clock is of before, so that two clocks seem to agree on the future: whoever leads next
+// must not believe them.
+func TestClocksAreAskedAnew(t *testing.T) {
+	for seed := range uint64(20) {
+		for wrong := range 2 {
+			synctest.Test(t, func(t *testing.T) {
+				w, h := NewWorld(t, seed, 3), &History{}
+				w.StartAll()
+				defer w.StopAll()
+				prepare(w, h)
+				time.Sleep(5 * time.Second)
+				for _, host := range w.hosts {
+					host.Clock.Jump(2 * time.Hour)
+				}
+				time.Sleep(time.Second)
+				w.mendClocks()
+				leader := w.leading()
+				w.Net.Isolate(leader.ID, w.IDs()...)
+				others := slices.DeleteFunc(slices.Clone(w.hosts), func(h *Host) bool { return h == leader })
+				others[wrong].Clock.Jump(time.Hour)
+				time.Sleep(3 * time.Second)
+				w.mendClocks()
+				w.Net.Heal()
+				w.settle(t)
+				w.requireTime(t)
+			})
+		}
+	}
 }

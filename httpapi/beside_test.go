@@ -218,3 +218,18 @@ func TestLateListBesideOFACsIsTold(t *testing.T) {
 	require.Contains(t, metrics, "\nrailguard_list_late{number=\"3\"} 1\n")
 	require.Contains(t, metrics, "\nrailguard_list_age_seconds{number=\"3\"} 7200\n")
 }
+
+// A change of entries that names none says what is wrong with it.
+func TestChangeOfNoEntriesIsRefused(t *testing.T) {
+	n := newTestNode(t)
+	n.api = n.another(func(d *Deps) { d.JoinList, d.Lists = joinNothing, n })
+	for change, want := range map[string]string{
+		``:                       "missing_field add is required",
+		`,"add":{"id":"case-7"}`: "invalid_field add must be a list",
+		`,"add":[]`:              "invalid_field add must name an entry, or end must",
+		`,"end":"case-7"`:        "invalid_field end must be a list of strings",
+	} {
+		refused := answer(t, n.do("policy", "POST", "/v1/lists/house/entries", `{"reason":"r"`+change+`}`), 422)
+		require.Equal(t, want, textOf(refused, "code")+" "+textOf(refused, "details", "0", "param")+" "+textOf(refused, "details", "0", "message"), change)
+	}
+}

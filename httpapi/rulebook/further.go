@@ -198,16 +198,19 @@ func (b *Room) changeEntries(c *border.Request) (border.Answer, error) {
 	change := ListChange{List: ofac.Further{ID: c.PathValue("id")}}
 	change.List.Name = change.List.ID
 	var ids []string
-	f.Items("add", entriesMost, func(entry strictjson.Fields) {
+	adds := f.Items("add", entriesMost, func(entry strictjson.Fields) {
 		change.Add = append(change.Add, entry.WithoutNulls())
 		ids = append(ids, readEntry(&entry))
 	})
-	change.End, _ = f.Texts("end", entriesMost, engine.FieldMax)
+	var ends bool
+	change.End, ends = f.Texts("end", entriesMost, engine.FieldMax)
 	ids = append(ids, change.End...)
 	replace, _ := f.Flag("replace")
 	switch {
-	case len(ids) == 0:
+	case !adds && !ends:
 		f.Missing("add")
+	case len(ids) == 0 && f.Err() == nil:
+		f.Invalid("add", "must name an entry, or end must")
 	case len(ids) > entriesMost:
 		f.Invalid("end", "one call changes at most 100 entries")
 	}

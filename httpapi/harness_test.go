@@ -164,34 +164,6 @@ func (n *testNode) addKey(key wire.APIKey, secret string) {
 	n.must(wire.KindAPIKey, put)
 }
 
-// activate stages and activates a list.
-func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
-	n.t.Helper()
-	data, err := ofac.EncodeEntities(entities, meta)
-	require.NoError(n.t, err)
-	index, err := openEntities(data)
-	require.NoError(n.t, err)
-	counts := index.Counts()
-	info := wire.ListInfo{
-		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
-		Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), CONS: uint32(counts.Lists[ofac.CONS]), Size: uint32(len(data)),
-	}
-	if !meta.Sample {
-		info.SDNAsOf = info.PublishedAt
-	}
-	for _, list := range meta.Further {
-		info.Others = append(info.Others, wire.ListSource{Name: list.ID, Entries: 1, Further: &wire.FurtherList{
-			Number: list.Number, Name: list.Name, Format: list.Format, Blocks: list.Blocks, AgeMax: engine.Time(list.AgeMax),
-		}})
-	}
-	if active := n.Settings().List; active != nil {
-		info.Over = active.Digest[:]
-	}
-	_, err = n.Stage(context.Background(), data, info, false, wire.Common{})
-	require.NoError(n.t, err)
-	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest})
-}
-
 func (n *testNode) must(kind wire.Kind, record any) wire.Result {
 	n.t.Helper()
 	result, err := n.Propose(context.Background(), kind, wire.Encode(record))

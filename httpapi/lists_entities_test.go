@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/httpapi/rulebook"
 	"railguard/ofac"
 )
@@ -35,4 +38,32 @@ func TestListEntities(t *testing.T) {
 	require.Equal(t, 403, n.do("screener", "GET", "/v1/ofac/"+name+"/entities", "").Code)
 	n.api = n.another(func(d *Deps) { d.JoinList = joinNothing })
 	answer(t, n.do("policy", "POST", "/v1/lists/SDN/entries", `{"reason":"r","end":["7"]}`), 404) // OFAC's lists have no entries of the institution's.
+}
+
+// activate stages and activates a list.
+func (n *testNode) activate(entities []ofac.Entity, meta ofac.Meta) {
+	n.t.Helper()
+	data, err := ofac.EncodeEntities(entities, meta)
+	require.NoError(n.t, err)
+	index, err := openEntities(data)
+	require.NoError(n.t, err)
+	counts := index.Counts()
+	info := wire.ListInfo{
+		Digest: index.Digest(), Source: meta.Source, Sample: meta.Sample, PublishedAt: engine.Time(meta.PublishedAt),
+		Entries: uint32(counts.Entries), SDN: uint32(counts.Lists[ofac.SDN]), CONS: uint32(counts.Lists[ofac.CONS]), Size: uint32(len(data)),
+	}
+	if !meta.Sample {
+		info.SDNAsOf = info.PublishedAt
+	}
+	for _, list := range meta.Further {
+		info.Others = append(info.Others, wire.ListSource{Name: list.ID, Entries: 1, Further: &wire.FurtherList{
+			Number: list.Number, Name: list.Name, Format: list.Format, Blocks: list.Blocks, AgeMax: engine.Time(list.AgeMax),
+		}})
+	}
+	if active := n.Settings().List; active != nil {
+		info.Over = active.Digest[:]
+	}
+	_, err = n.Stage(context.Background(), data, info, false, wire.Common{})
+	require.NoError(n.t, err)
+	n.must(wire.KindListActivate, &wire.ListActivate{Digest: info.Digest})
 }

@@ -51,6 +51,18 @@ type readIdentifier struct {
 	country place.Code // That it tells by itself; zero: none.
 }
 
+// identifierRead returns what an identifier of the call says by itself. Where nobody has the list any
+// more, nobody has looked it up, and it is read here.
+func (f *Facts) identifierRead(at int) (read readIdentifier) {
+	if f.List != nil {
+		return f.identifiers[at]
+	}
+	told := &f.Request.Identifiers[at]
+	var room [identifier.FormBytesMax]byte
+	read.readForm(told, identifier.AppendForm(room[:0], told.Class, told.Value))
+	return read
+}
+
 // readForm reads an identifier that has this normal form.
 func (r *readIdentifier) readForm(told *Identifier, form []byte) {
 	r.sound, r.country = identifier.IsSoundForm(told.Class, form), place.Code{}
@@ -115,7 +127,7 @@ func unreadTold(f *Facts) Sub {
 func unsoundIdentifiers(f *Facts) Sub {
 	for i := range f.Request.Identifiers[:f.Request.IdentifierCount] {
 		told := &f.Request.Identifiers[i]
-		if f.identifiers[i].sound || f.isIdentified(i) {
+		if f.identifierRead(i).sound || f.isIdentified(i) {
 			continue
 		}
 		for n, class := range unsoundSubs {

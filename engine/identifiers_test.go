@@ -166,6 +166,23 @@ func TestMemosAreJudged(t *testing.T) {
 	require.Equal(t, Proceed, judgeTold(looker, list, strings.Repeat("a@b.de ", 12)).Verdict)
 }
 
+// A record is judged again when nobody has its list any more: what its identifiers say by themselves is
+// known all the same.
+func TestIdentifiersAreReadWithoutAList(t *testing.T) {
+	for told, want := range map[Identifier]RuleID{
+		{identifier.IBAN, "IR820540102680020817909002", ""}:    RuleJurisdiction,
+		{identifier.Account, "IR820540102680020817909002", ""}: RuleJurisdiction,
+		{identifier.IBAN, "DE88 3704 0044 0532 0130 00", ""}:   RuleRailChain,
+		{identifier.IBAN, "DE89 3704 0044 0532 0130 00", ""}:   0,
+	} {
+		f := cleanFacts()
+		f.Request.Identifiers[0], f.Request.IdentifierCount = told, 1
+		hits := NewestRules.JudgeStatic(f)
+		require.Equal(t, want != 0, hits.Mask != 0, told.Value)
+		require.Equal(t, want != 0, want != 0 && hits.Has(want), told.Value)
+	}
+}
+
 func FuzzMemo(f *testing.F) {
 	list, looker := listedNumbers(f), NewLooker()
 	f.Add("BIC: QUUXIRTH +98 21 88 IMO6166689 a@b.c https://x.y/z DE89 3704 0044 0532 0130 00")

@@ -130,7 +130,7 @@ func (f *Facts) readPlaces() {
 // readIdentifierPlace reads the country that an identifier tells by itself, and that of whoever gave
 // it. A passport tells of a nationality, and not of where somebody is: it is never sure.
 func (f *Facts) readIdentifierPlace(index uint8, told *Identifier) {
-	if code := f.identifiers[index].country; code != (place.Code{}) {
+	if code := f.identifierRead(int(index)).country; code != (place.Code{}) {
 		f.judgeReading(MemberIdentifier, index, place.Reading{Code: code})
 	}
 	if trimSpace(told.Country) == "" {

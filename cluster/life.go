@@ -22,8 +22,13 @@ type life struct {
 }
 
 // endPatience is how long each step of a node's end may take. A step may wait for the disk whose
-// hanging ends the node, or for whoever reads the log.
-const endPatience = 100 * time.Millisecond
+// hanging ends the node. logPatience is how long the line with the reason may take: by then the
+// callers are reset and nobody waits for this process, so that a busy machine has the time to
+// write why it ended.
+const (
+	endPatience = 100 * time.Millisecond
+	logPatience = time.Second
+)
 
 func newLife(log *slog.Logger, fatal func(reason string)) *life {
 	return &life{log: log, sever: func() {}, lastly: func() {}, fatal: fatal, stop: make(chan struct{})}
@@ -33,14 +38,14 @@ func newLife(log *slog.Logger, fatal func(reason string)) *life {
 // node ends by itself. The order matters: a process whose disk hangs cannot go before the disk
 // answers, and holds its connections until then. So callers are reset first, then nothing is
 // decided or said to other nodes any more, and then the reason is written. No step waits for a
-// disk, or for whoever reads the log, for longer than endPatience.
+// disk for longer than endPatience, nor for whoever reads the log for longer than logPatience.
 func (l *life) endProcess(reason string) {
 	if !l.dead.CompareAndSwap(nil, &reason) {
 		return
 	}
 	waitAtMost(endPatience, l.sever)
 	waitAtMost(endPatience, l.lastly)
-	waitAtMost(endPatience, func() { l.log.Error("FATAL: this node stops", "reason", reason) })
+	waitAtMost(logPatience, func() { l.log.Error("FATAL: this node stops", "reason", reason) })
 	l.fatal(reason)
 }
 

@@ -142,6 +142,8 @@ func (s *stage) end(ctx context.Context, what string, n *node, seen int, words .
 	return judgeEnd(what, !n.Running(), n.logText()[seen:], words...)
 }
 
+const saidBytes = 1500 // How much of a log a finding shows.
+
 // judgeEnd checks that a node which must not go on has ended and says why.
 func judgeEnd(what string, ended bool, said string, words ...string) []string {
 	var f findings
@@ -154,7 +156,7 @@ func judgeEnd(what string, ended bool, said string, words ...string) []string {
 			return f.all()
 		}
 	}
-	f.add("%s ends and does not say %q: %.600s", what, words, said)
+	f.add("%s ends and does not say %q. The end of its log: %s", what, words, said[max(0, len(said)-saidBytes):])
 	return f.all()
 }
 

@@ -17,7 +17,7 @@ import (
 // is refused. Any other unknown member is ignored and named in a warning.
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
 	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets",
-	"cpRegion", "originCountry", "memo", "cpIdentifiers")
+	"cpRegion", "originCountry", "memo", "cpIdentifiers", "permit")
 
 // itemShape is requestShape for an item of a batch, which has the idempotency key as a member
 // instead of a header.
@@ -78,6 +78,9 @@ func (j *Judge) Read() error {
 	seconds, sound := readHold(j.call.Document.Raw("hold"))
 	if s.hold = seconds; !sound {
 		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
+	}
+	if s.permit, sound = readPermit(j.call.Document.Raw("permit")); !sound {
+		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
 	}
 	s.reference = f.Text("paymentRef", referenceMax)
 	s.request.Reference = s.reference

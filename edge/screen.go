@@ -35,6 +35,7 @@ type screening struct {
 	requestHash [32]byte
 	hold        uint32 // In seconds; 0: no hold.
 	reference   string // paymentRef.
+	permit      permitAsked
 
 	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
 	userToken string
@@ -68,6 +69,9 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	began := time.Now()
 	list, err := j.ActiveList()
 	if err != nil {
+		return nil, err
+	}
+	if err := j.checkPermit(); err != nil {
 		return nil, err
 	}
 	if err := j.gatherFacts(list); err != nil {
@@ -166,7 +170,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	}
 	s.ahead = j.shared.deps.Published.ClocksAhead()
 	s.record = wire.Screen{
-		Idem: j.keyed(), Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Reference: referenceKey(j.call.Caller.Owner, s.reference),
+		Idem: j.keyed(), Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Permit: s.permit.seconds, Reference: referenceKey(j.call.Caller.Owner, s.reference),
 		Counts: j.call.Facilitator && s.hold != 0, // Whoever has the signed payment can make it.
 		Basis: engine.Basis{
 			List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion(),

@@ -32,6 +32,7 @@ type signingKeys struct {
 	genesis  *wire.Genesis
 	issuer   string
 	Verify   *credential.KeySet
+	Permits  *jws.KeySet                  // The keys for permits.
 	private  map[string]*ecdsa.PrivateKey // By kid; only keys that this node could unseal.
 	JWKS     []byte
 	JWKSETag string
@@ -112,19 +113,21 @@ func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
 
 // publishKeys makes the key set that verifies tokens, and the bytes of the JWKS.
 func (s *signingKeys) publishKeys(keys []*wire.SigningKey) error {
-	public := make([]jws.PublicKey, 0, len(keys))
+	var public [2][]jws.PublicKey // By what they sign.
 	for _, key := range keys {
 		state := jws.KeyActive
 		if key.RevokedAt != 0 {
 			state = jws.KeyRevoked
 		}
-		public = append(public, jws.PublicKey{ID: key.KID, Point: key.Public, State: state})
+		public[key.For] = append(public[key.For], jws.PublicKey{ID: key.KID, Point: key.Public, State: state})
 	}
-	set, err := credential.NewKeySet(s.issuer, public)
-	if err != nil {
+	var err, errPermits error
+	s.Verify, err = credential.NewKeySet(s.issuer, public[wire.ForCredentials])
+	s.Permits, errPermits = jws.NewKeySet(public[wire.ForPermits])
+	if err := errors.Join(err, errPermits); err != nil {
 		return fmt.Errorf("key set: %w", err)
 	}
-	s.Verify, s.JWKS = set, jws.AppendJWKS(nil, set.Keys())
+	s.JWKS = jws.AppendJWKS(nil, s.Verify.Keys(), s.Permits)
 	sum := sha256.Sum256(s.JWKS)
 	s.JWKSETag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	return nil

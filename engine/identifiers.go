@@ -63,6 +63,12 @@ func (f *Facts) identifierRead(at int) (read readIdentifier) {
 	return read
 }
 
+// Form returns the normal form of the identifier.
+func (i *Identifier) Form() string {
+	var room [identifier.FormBytesMax]byte
+	return string(identifier.AppendForm(room[:0], i.Class, i.Value))
+}
+
 // readForm reads an identifier that has this normal form.
 func (r *readIdentifier) readForm(told *Identifier, form []byte) {
 	r.sound, r.country = identifier.IsSoundForm(told.Class, form), place.Code{}

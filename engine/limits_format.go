@@ -65,6 +65,9 @@ type RowLimits struct {
 	ForgottenAtOneTime int // Items of each kind that one entry forgets, so that no entry is slow.
 	ExpiredAtOneTick   int // Holds that one tick ends.
 	HoldSecondsLeast   uint32
+	PermitSecondsLeast uint32
+	PermitSecondsMost  uint32
+	PermitHoldBeyond   uint32 // For how many seconds after a permit's end its payment stays held.
 	HoldSecondsMost    uint32
 	URLBytes           int // Length of a webhook's URL.
 	EventTypes         int // Event types that a webhook names.
@@ -146,6 +149,9 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ForgottenAtOneTime: 1024,
 		ExpiredAtOneTick:   2048,
 		HoldSecondsLeast:   30,
+		PermitSecondsLeast: 60,
+		PermitSecondsMost:  300,
+		PermitHoldBeyond:   60,
 		HoldSecondsMost:    604_800,
 		URLBytes:           2048,
 		EventTypes:         128,

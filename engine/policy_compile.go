@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	"railguard/ofac"
 )
@@ -28,6 +30,7 @@ import (
 //	            "approvalLapse": "24h"},                     how long an approval is good
 //	 "settlement": "settler|self",                           who may give back what counts
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
+//	 "permits": {"audience": "https://pay.example.org"},     for whom a permit is if the call does not say
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
@@ -54,6 +57,7 @@ const (
 	approvalLapseMax     = 7 * DayLength
 	unresolvedCountMax   = 1_000_000_000
 	velocityCountMax     = 1_000_000_000
+	audienceMax          = 256 // Characters.
 )
 
 var modeWords = [...]string{ModeReview: "review", ModeOff: "off", ModeShadow: "shadow", ModeBlock: "block"}
@@ -128,6 +132,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			policy.SettlementSelf = r.readChoice(path, value, "settler", "self") == 1
 		case "holds":
 			r.readHolds(path, value, policy)
+		case "permits":
+			r.readPermits(path, value, policy)
 		case "jurisdictions":
 			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
@@ -161,6 +167,20 @@ func (r *documentReader) readPayer(param string, value json.RawMessage, policy *
 			return
 		}
 		policy.PayerOwn = r.readChoice(path, value, "off", "review") == 1
+	})
+}
+
+func (r *documentReader) readPermits(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "audience" {
+			r.addUnknown(path)
+			return
+		}
+		audience, _ := r.readText(path, value)
+		if audience == "" || utf8.RuneCountInString(audience) > audienceMax {
+			r.addError(path, "must have 1 to "+strconv.Itoa(audienceMax)+" characters")
+		}
+		policy.PermitAudience = audience
 	})
 }
 

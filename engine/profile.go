@@ -176,6 +176,9 @@ type OperatorWallet struct {
 	Agents  uint32 `cbor:"3,keyasint"`           // Agents that were registered with it for this operator. Those whose re-issue for it named another wallet do not count.
 }
 
+// PayeeName returns a name as permits name it: in Unicode's form C, without the blanks around it.
+func PayeeName(name string) string { return norm.NFC.String(strings.TrimSpace(name)) }
+
 // LegalText returns the text by which the legal names of operators are compared: composed
 // letters (NFC) and single spaces. The letters and their case stay as they are, so two names
 // are one only if they look alike to a computer.

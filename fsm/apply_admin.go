@@ -37,6 +37,10 @@ func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
 	key := b.SigningKey
 	key.ActivateAt, key.RevokedAt = 0, 0
 	m.editSettings().SigningKeys = []*wire.SigningKey{&key}
+	if permits := b.PermitKey; permits.KID != "" {
+		permits.ActivateAt, permits.RevokedAt, permits.For = 0, 0, wire.ForPermits
+		m.editSettings().SigningKeys = append(m.settings.SigningKeys, &permits)
+	}
 	if b.APIKey != nil {
 		api := *b.APIKey
 		api.CreatedAt, api.ChangedAt, api.RevokedAt, api.Rev, api.MadeBy = m.now, m.now, 0, 1, ""
@@ -269,13 +273,15 @@ func (m *keys) applySigningKey(b *wire.SigningKeyPut, r *wire.Result) {
 		kind, changed = "signing_key.revoked", *next[at]
 		changed.RevokedAt = m.now
 		next[at] = &changed
-		m.registry.allStatusesMoved()
+		if changed.For == wire.ForCredentials {
+			m.registry.allStatusesMoved()
+		}
 	default:
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
 	m.editSettings().SigningKeys = next
-	if b.Op == wire.SigningRevoke || b.Now { // Edges check tokens with this key, so calls in progress must be judged again.
+	if changed.For == wire.ForCredentials && (b.Op == wire.SigningRevoke || b.Now) { // Edges check tokens with this key, so calls in progress must be judged again.
 		m.rulebook.movePolicy()
 	}
 	m.writeEvent(kind, leaf.SigningKeyChanged{KID: changed.KID, ActivateAt: changed.ActivateAt}, &b.Common, r)

@@ -16,9 +16,23 @@ func (m *ledger) soundHold(seconds uint32) bool {
 	return seconds == 0 || seconds >= m.limits.HoldSecondsLeast && seconds <= m.limits.HoldSecondsMost
 }
 
+// soundPermit tells whether the time of a permit is 0 (no permit) or within its bounds.
+func (m *ledger) soundPermit(seconds uint32) bool {
+	return seconds == 0 || seconds >= m.limits.PermitSecondsLeast && seconds <= m.limits.PermitSecondsMost
+}
+
+// holdOf returns for how many seconds a PROCEED is held; 0: it is not. A permit holds its payment
+// until a minute after its own end, so that one that nobody used frees its budget.
+func (m *ledger) holdOf(s *wire.Screen) uint32 {
+	if s.Hold == 0 && s.Permit != 0 {
+		return s.Permit + m.limits.PermitHoldBeyond
+	}
+	return s.Hold
+}
+
 // refuseHold refuses a call without room for its hold. It returns true if r holds the refusal.
 func (m *ledger) refuseHold(s *wire.Screen, owner Owner, r *wire.Result) bool {
-	return s.Hold != 0 && m.refuseShare(wire.TableHolds, owner, oneRow, r)
+	return m.holdOf(s) != 0 && m.refuseShare(wire.TableHolds, owner, oneRow, r)
 }
 
 // openHold opens a hold from now on and counts it on today's date.
@@ -117,7 +131,7 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
-	case m.policy().HoldsReturn && !row.Counts:
+	case row.Permit || m.policy().HoldsReturn && !row.Counts:
 		_, freed := m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired, freed...)
 	default:

@@ -75,7 +75,7 @@ func (m *keys) resealSettings(anew map[string][]byte) (changed int) {
 		return found
 	}
 	genesis := *was.Genesis
-	for _, sealed := range []*[]byte{&genesis.SecretCheck, &genesis.LogSeed, &genesis.SigningKey.Sealed} {
+	for _, sealed := range []*[]byte{&genesis.SecretCheck, &genesis.LogSeed, &genesis.SigningKey.Sealed, &genesis.PermitKey.Sealed} {
 		if replace(sealed) {
 			m.replaceGenesis(&genesis)
 		}
@@ -137,6 +137,9 @@ func (s *Settings) Sealed(visit func(Sealed)) {
 	visit(Sealed{What: SealedCheck, Data: s.Genesis.SecretCheck})
 	visit(Sealed{What: SealedLogSeed, Data: s.Genesis.LogSeed})
 	visit(Sealed{What: SealedSigningKey, Data: s.Genesis.SigningKey.Sealed})
+	if permits := s.Genesis.PermitKey.Sealed; permits != nil {
+		visit(Sealed{What: SealedSigningKey, Data: permits})
+	}
 	for _, key := range s.SigningKeys {
 		visit(Sealed{What: SealedSigningKey, Data: key.Sealed})
 	}

@@ -14,7 +14,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	var hits engine.Hits
 	rules := m.settings.Rules()
 	if len(body) > m.limits.RecordBytes || wire.DecodeScreen(body, s) != nil || !wire.UnpackHits(s, &hits) ||
-		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundUsed(s.Used) || !m.soundHold(s.Hold) || !soundCauses(s.Causes) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
+		s.Basis.Rules == rules.Number && !rules.HasAll(hits.Mask) || s.Amount < 0 || !m.soundUsed(s.Used) || !m.soundHold(s.Hold) || !m.soundPermit(s.Permit) || !soundCauses(s.Causes) || !m.fitsLeaf(s.Fragment, s.Filters) || !leaf.SoundFragment(s.Fragment) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -81,10 +81,14 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 // bookScreen books a payment that proceeds, or holds it, and writes its record.
 func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
 	by := m.registry.payerOf(s.Agent)
-	if s.Hold == 0 {
+	held := engine.Time(m.holdOf(s)) * engine.Second
+	if held == 0 {
 		m.registry.bookSpend(by, s.Amount)
 	} else {
-		m.written.HoldUntil = m.now + engine.Time(s.Hold)*engine.Second
+		m.written.HoldUntil = m.now + held
+	}
+	if s.Permit != 0 {
+		m.written.PermitSeconds, m.written.ListAge = s.Permit, max(m.now-m.settings.ListSynced, 0)
 	}
 	m.finishScreen(s, d, r)
 	reference := s.Reference
@@ -93,10 +97,10 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 	} else if reference != (engine.ReferenceKey{}) {
 		m.takeReference(referenceRow{Key: reference, Leaf: r.Leaf, Told: r.Leaf})
 	}
-	if s.Hold != 0 {
+	if held != 0 {
 		m.openHold(holdRow{
-			Leaf: r.Leaf, ExpiresAt: m.now + engine.Time(s.Hold)*engine.Second, Amount: s.Amount, Reference: reference,
-			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
+			Leaf: r.Leaf, ExpiresAt: m.now + held, Amount: s.Amount, Reference: reference,
+			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts, Permit: s.Hold == 0,
 		})
 	}
 }

@@ -56,7 +56,7 @@ func (m *keys) soundSigningKey(k *wire.SigningKey) bool {
 			return false
 		}
 	}
-	return len(k.KID) > 0 && len(k.KID) <= m.limits.KeyIDBytes && len(k.Public) == 64
+	return len(k.KID) > 0 && len(k.KID) <= m.limits.KeyIDBytes && len(k.Public) == 64 && k.For <= wire.ForPermits
 }
 
 // soundAPIKey tells whether a new API key has an id and one secret.

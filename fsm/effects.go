@@ -104,8 +104,13 @@ func (s *Settings) ClearedVersion() uint64 { return uint64(s.ClearedLast) + 1 }
 // ActiveKey returns the key that signs credentials at time now: the newest one
 // that is active and not revoked, or nil.
 func (s *Settings) ActiveKey(now engine.Time) *wire.SigningKey {
+	return s.ActiveKeyFor(wire.ForCredentials, now)
+}
+
+// ActiveKeyFor returns the key that signs credentials or permits at time now, or nil.
+func (s *Settings) ActiveKeyFor(what uint8, now engine.Time) *wire.SigningKey {
 	for i := len(s.SigningKeys) - 1; i >= 0; i-- {
-		if key := s.SigningKeys[i]; key.ActivateAt <= now && key.RevokedAt == 0 {
+		if key := s.SigningKeys[i]; key.For == what && key.ActivateAt <= now && key.RevokedAt == 0 {
 			return key
 		}
 	}

@@ -99,21 +99,26 @@ func (m *registry) forgetAttestations(slot uint64) {
 }
 
 // retireKeys drops signing keys whose last token has certainly expired: 91 days and a day for
-// clock skew after a newer key, itself not revoked, began to sign.
+// clock skew after a newer key for credentials, itself not revoked, began to sign; a day after a
+// newer key for permits, which last minutes.
 func (m *keys) retireKeys() {
 	keys := m.settings.SigningKeys
-	if len(keys) < 2 {
-		return
-	}
-	grace := m.limits.AgentValidity + engine.DayLength
-	gone := 0
-	for i := 1; i < len(keys); i++ {
-		if keys[i].RevokedAt == 0 && keys[i].ActivateAt+grace <= m.now {
-			gone = i
+	grace := [...]engine.Time{wire.ForCredentials: m.limits.AgentValidity + engine.DayLength, wire.ForPermits: engine.DayLength}
+	var over [len(grace)]int // How many keys for each are over, by their place.
+	for i, key := range keys {
+		if key.RevokedAt == 0 && key.ActivateAt != 0 && key.ActivateAt+grace[key.For] <= m.now {
+			over[key.For] = i
 		}
 	}
-	if gone > 0 {
-		m.editSettings().SigningKeys = append([]*wire.SigningKey(nil), keys[gone:]...)
+	isOver := func(i int) bool { return i < over[keys[i].For] }
+	left := make([]*wire.SigningKey, 0, len(keys))
+	for i, key := range keys {
+		if !isOver(i) {
+			left = append(left, key)
+		}
+	}
+	if len(left) < len(keys) {
+		m.editSettings().SigningKeys = left
 	}
 }
 

@@ -41,6 +41,12 @@ const (
 	SandboxKID    = "sandbox-v1"
 )
 
+// FirstPermitKID is the kid of a cluster's first key for permits, SandboxPermitKID that of a sandbox.
+const (
+	FirstPermitKID   = "pm-v1"
+	SandboxPermitKID = "sandbox-pm-v1"
+)
+
 // NewGenesis draws every secret of a new cluster. It does so before anything is replicated,
 // because applying an entry draws no randomness.
 func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
@@ -65,11 +71,14 @@ func NewGenesis(o GenesisOptions) (wire.Genesis, error) {
 	}
 	_, _ = rand.Read(g.IDKey[:])
 	_, _ = rand.Read(g.SaltKey[:])
-	kid := FirstKID
+	kid, permits := FirstKID, FirstPermitKID
 	if o.Issuer == SandboxIssuer {
-		kid = SandboxKID
+		kid, permits = SandboxKID, SandboxPermitKID
 	}
 	if g.SigningKey, err = NewSigningKey(o.Secrets, kid); err != nil {
+		return wire.Genesis{}, err
+	}
+	if g.PermitKey, err = NewSigningKey(o.Secrets, permits); err != nil {
 		return wire.Genesis{}, err
 	}
 	if err := sealGenesis(&g, o.Secrets, host); err != nil {

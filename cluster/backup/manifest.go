@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"railguard/engine"
 	"railguard/engine/jws"
 	"railguard/fsm"
+	"railguard/fsm/wire"
 )
 
 // Format is the number of the file's layout. Files of another layout are refused. The drafts
@@ -112,19 +114,20 @@ func describeView(view *fsm.View) (*Manifest, error) {
 
 // keySetDigest is SHA-256 of the JWKS that a node with these settings publishes.
 func keySetDigest(settings *fsm.Settings) (string, error) {
-	public := make([]jws.PublicKey, 0, len(settings.SigningKeys))
+	var public [2][]jws.PublicKey // By what they sign.
 	for _, key := range settings.SigningKeys {
 		state := jws.KeyActive
 		if key.RevokedAt != 0 {
 			state = jws.KeyRevoked
 		}
-		public = append(public, jws.PublicKey{ID: key.KID, Point: key.Public, State: state})
+		public[key.For] = append(public[key.For], jws.PublicKey{ID: key.KID, Point: key.Public, State: state})
 	}
-	set, err := jws.NewKeySet(public)
-	if err != nil {
+	credentials, err := jws.NewKeySet(public[wire.ForCredentials])
+	permits, errPermits := jws.NewKeySet(public[wire.ForPermits])
+	if err := errors.Join(err, errPermits); err != nil {
 		return "", fmt.Errorf("backup: key set: %w", err)
 	}
-	return Digest(jws.AppendJWKS(nil, set)), nil
+	return Digest(jws.AppendJWKS(nil, credentials, permits)), nil
 }
 
 // Digest returns SHA-256 of data in hexadecimal digits, as the manifest has it.

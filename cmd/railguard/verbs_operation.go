@@ -36,10 +36,10 @@ var operationVerbs = []verb{
 	{path: "log-level set", group: "operation", short: "Log from another level on, until the node ends", call: "POST /admin/log-level", fields: []field{{flag: "level", required: true, help: "debug, info, warn or error"}}},
 	{path: "log-key rotate", group: "operation", short: "Sign the log's checkpoints with new keys from here on", call: "POST /admin/log-key/rotate", fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{path: "cluster-secret status", group: "operation", short: "Show how much is still sealed under cluster secrets of before, and whether they may go", call: "GET /admin/cluster-secret", person: showResealing},
-	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials", call: "GET /admin/signing-keys", columns: "kid state activateAt revokedAt"},
+	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials and permits", call: "GET /admin/signing-keys", columns: "kid for state activateAt revokedAt"},
 	{
 		path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", call: "POST /admin/signing-key/rotate", confirm: "emergency", word: "rotate", plan: planRotation,
-		fields: []field{{flag: "emergency", kind: description.TruthField, help: "sign with it at once"}, {flag: "revoke", help: "kid whose tokens become BLOCK R2"}, {flag: "reason", help: "why"}},
+		fields: []field{{flag: "for", help: "what it signs: credential (the default) or permit"}, {flag: "emergency", kind: description.TruthField, help: "sign with it at once"}, {flag: "revoke", help: "kid whose credentials become BLOCK R2, or whose permits are not redeemed"}, {flag: "reason", help: "why"}},
 	},
 	{path: "signing-key revoke", short: "Make every token of a retired key BLOCK R2", call: "POST /admin/signing-keys/{kid}/revoke", fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", call: "POST /v1/cluster/transfer-leader", fields: []field{{name: "to", help: "node id"}}},
@@ -75,5 +75,5 @@ var describeCommands = map[string]string{
 	"retro":    "Screenings of the past against lists",
 	"operator": "Operators", "list": "Lists beside OFAC's: status, import, entries, remove", "ofac": "Sanctions lists: status, import, activate, roll back", "key": "API keys (admin listener)",
 	"log-level": "What one node logs (admin listener)",
-	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials (admin listener)", "cluster-secret": "What the cluster secret seals (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
+	"webhook":   "Who is sent events", "log-key": "Keys that sign the log's checkpoints (admin listener)", "signing-key": "Keys that sign credentials and permits (admin listener)", "cluster-secret": "What the cluster secret seals (admin listener)", "cluster": "The cluster and its nodes", "clock": "The test clock",
 }

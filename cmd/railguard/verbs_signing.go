@@ -18,7 +18,7 @@ import (
 func planRotation(cmd *cobra.Command, c *client, values map[string]*string) error {
 	data, err := c.fetchAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/admin/signing-keys", admin: true})
 	var keys struct {
-		Data []struct{ KID, State, ActivateAt string }
+		Data []struct{ KID, For, State, ActivateAt string }
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &keys)
@@ -27,13 +27,23 @@ func planRotation(cmd *cobra.Command, c *client, values map[string]*string) erro
 		return err
 	}
 	out := cmd.ErrOrStderr()
+	what := cmp.Or(*values["for"], "credential")
 	for _, key := range keys.Data {
+		if key.For != what {
+			continue
+		}
 		if key.State == "signing" || key.State == "next" {
 			fmt.Fprintf(out, "now: %s is %s\n", key.KID, key.State)
 		}
 	}
 	revoke := *values["revoke"]
 	switch {
+	case what == "permit" && *values["emergency"] != "true":
+		fmt.Fprintln(out, "plan: a new key is published now and signs permits from 24 hours on; the one before leaves the key set 24 hours after that")
+	case what == "permit" && revoke == "":
+		fmt.Fprintln(out, "plan: a new key is published and signs permits AT ONCE; who holds an older copy of the key set (up to an hour) does not know its permits yet")
+	case what == "permit":
+		fmt.Fprintf(out, "plan: a new key is published and signs permits AT ONCE; permits of %s are not redeemed any more; who verifies them offline learns it within the hour of its copy of the key set. Credentials are not touched\n", revoke)
 	case *values["emergency"] != "true":
 		fmt.Fprintln(out, "plan: a new key is published now and signs from 24 hours on; tokens of the keys before stay good until they expire, and nothing needs to be issued anew")
 	case revoke == "":

@@ -10,22 +10,28 @@ import (
 	"railguard/strictjson"
 )
 
-// kidPrefix begins every kid of the cluster: cc-v1, cc-v2, ...
-const kidPrefix = "cc-v"
-
-// NewSigningKey draws and seals the key that follows the present signing key. Its number is one
-// above the highest in use, because a kid is never given to another key.
-func NewSigningKey(j *edge.Judge) (wire.SigningKey, error) {
-	highest, prefix := 0, kidPrefix
+// kidPrefix returns what begins every kid of the cluster's keys for credentials or for permits:
+// cc-v1, cc-v2, ..., pm-v1, pm-v2, ...
+func kidPrefix(j *edge.Judge, what uint8) string {
+	first := map[uint8]string{wire.ForCredentials: seal.FirstKID, wire.ForPermits: seal.FirstPermitKID}
 	if edge.IsSandbox(j.Terms.Settings) {
-		prefix = strings.TrimSuffix(seal.SandboxKID, "1")
+		first = map[uint8]string{wire.ForCredentials: seal.SandboxKID, wire.ForPermits: seal.SandboxPermitKID}
 	}
+	return strings.TrimSuffix(first[what], "1")
+}
+
+// NewSigningKey draws and seals the key that follows the present signing key for credentials or for
+// permits. Its number is one above the highest in use, because a kid is never given to another key.
+func NewSigningKey(j *edge.Judge, what uint8) (wire.SigningKey, error) {
+	highest, prefix := 0, kidPrefix(j, what)
 	for _, key := range j.Terms.Settings.SigningKeys {
 		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, prefix)); err == nil {
 			highest = max(highest, n)
 		}
 	}
-	return seal.NewSigningKey(j.Secrets(), prefix+strconv.Itoa(highest+1))
+	key, err := seal.NewSigningKey(j.Secrets(), prefix+strconv.Itoa(highest+1))
+	key.For = what
+	return key, err
 }
 
 // AddSigningKey builds the record that publishes a key. The key signs a day later, or at once
@@ -53,14 +59,17 @@ func FindSigningKey(j *edge.Judge, kid string) *wire.SigningKey {
 func CheckRevocable(j *edge.Judge, kid string) (done bool, err error) {
 	others := *j.Terms.Settings
 	others.SigningKeys = nil
+	what := wire.ForCredentials
 	for _, key := range j.Terms.Settings.SigningKeys {
 		if key.KID != kid {
 			others.SigningKeys = append(others.SigningKeys, key)
 		} else if key.RevokedAt != 0 {
 			return true, nil
+		} else {
+			what = key.For
 		}
 	}
-	if others.ActiveKey(j.LogTime()) == nil {
+	if others.ActiveKeyFor(what, j.LogTime()) == nil {
 		return false, edge.Conflict("invalid_transition", "it is the only key that signs: rotate with emergency first", nil)
 	}
 	return false, nil

@@ -3,8 +3,6 @@ package permit
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"strings"
-	"unicode"
 
 	"railguard/engine"
 	"railguard/engine/jws"
@@ -72,13 +70,10 @@ func hashOf(data []byte) string {
 
 // PayeeID returns the member of PayeeIDs for a name or an identifier. The payment's id is the salt,
 // so that two permits cannot be linked by it; whoever guesses the text can confirm the guess.
-// An identifier is given in its normal form, a name as TrimName returns it.
+// An identifier is given in its normal form, a name as KindName says.
 func PayeeID(txnID, kind, value string) string {
 	return hashOf([]byte(txnID + "\n" + kind + "\n" + value))
 }
 
-// KindName is the kind of a PayeeID that is a name.
+// KindName is the kind of a PayeeID that is a name: in Unicode's form C, without blanks around it.
 const KindName = "name"
-
-// TrimName returns a name without the blanks around it.
-func TrimName(name string) string { return strings.TrimFunc(name, unicode.IsSpace) }

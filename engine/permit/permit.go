@@ -85,6 +85,20 @@ type Log struct {
 // ErrTooLarge means a permit that would be longer than BytesMax.
 var ErrTooLarge = errors.New("the permit would be longer than a permit may be")
 
+// signatureText is the length of a signature in base64url, with the dots before and behind the payload.
+const signatureText = 2 + (jws.SignatureSize*8+5)/6
+
+// Check reports whether a permit of this content can be signed; the txnId, times and hash may be
+// others then. Errors: ErrTooLarge.
+func (p *Permit) Check() error {
+	const header = len(`{"alg":"ES256","kid":"","typ":""}`) + len(Type) + jws.KeyIDMax
+	claims := p.appendClaims(make([]byte, 0, 1024))
+	if base64.RawURLEncoding.EncodedLen(header)+base64.RawURLEncoding.EncodedLen(len(claims))+signatureText > BytesMax {
+		return ErrTooLarge
+	}
+	return nil
+}
+
 // Sign returns the permit as a compact JWS. Equal input gives equal bytes.
 // Errors: ErrTooLarge, and those of jws.Sign.
 func Sign(p *Permit, key *ecdsa.PrivateKey, kid string) (string, error) {

@@ -35,6 +35,8 @@ const (
 	TagWarnings    Tag = 21 // warnings, a JSON array.
 	TagElsewhere   Tag = 22 // walletsElsewhere, text: wallets in members that are meant for something else, with blanks between them; + at the end: there are more.
 
+	TagPermit Tag = 23 // permit, a JSON object: what a permit says of the lists and for whom it is; of a call that asked for one.
+
 	TagPlaces        Tag = 26 // places, a JSON array: what was read of the call's places and had a consequence.
 	TagPlacesVersion Tag = 27 // placesVersion, text; of a call with places.
 
@@ -62,6 +64,7 @@ const (
 	TagOrigin      Tag = 50 // originCountry
 	TagMemo        Tag = 51 // memo
 	TagIdentifiers Tag = 52 // cpIdentifiers
+	TagPermitAsked Tag = 53 // permit
 
 	// TagLast is the highest possible number. Unknown numbers are a newer release's: they are
 	// kept, and shown as bytes.

@@ -106,6 +106,8 @@ type Evidence struct {
 	HoldUntil         engine.Time // When a held PROCEED expires; otherwise 0.
 	Used              bool        // The payment reference was used before.
 	UsedBy            uint64      // The record that used the payment reference.
+	PermitSeconds     uint32      // Of a PROCEED with a permit: how long it is good; otherwise 0, as ListAge.
+	ListAge           engine.Time // Since the list was last found current.
 }
 
 // Bits of a screening record's flags.
@@ -129,6 +131,7 @@ const (
 	flagOperator
 	flagOperatorHeld
 	flagListOld
+	flagPermit
 	flagsAll = 1<<iota - 1
 )
 
@@ -143,7 +146,7 @@ func (s *Screen) flags() uint64 {
 		{s.InFleet, flagFleet}, {s.OperatorSuspended, flagOperatorSuspended}, {s.SameToken, flagSameToken}, {s.WithUser, flagWithUser},
 		{s.FleetHeld != 0, flagFleetHeld}, {s.HoldUntil != 0, flagHold}, {s.Used, flagUsed}, {s.Idle != 0, flagIdle},
 		{s.WithRoot, flagRoot}, {s.AgentNear.Count != 0, flagNear},
-		{s.InOperator, flagOperator}, {s.OperatorHeld != 0, flagOperatorHeld}, {s.ListOld, flagListOld},
+		{s.InOperator, flagOperator}, {s.OperatorHeld != 0, flagOperatorHeld}, {s.ListOld, flagListOld}, {s.PermitSeconds != 0, flagPermit},
 	} {
 		if f.on {
 			flags |= f.bit
@@ -232,6 +235,9 @@ func (s *Screen) appendEvidence(dst []byte, flags uint64) []byte {
 	}
 	if flags&flagUsed != 0 {
 		dst = binary.AppendUvarint(dst, s.UsedBy)
+	}
+	if flags&flagPermit != 0 {
+		dst = binary.AppendVarint(binary.AppendUvarint(dst, uint64(s.PermitSeconds)), int64(s.ListAge))
 	}
 	return dst
 }
@@ -390,6 +396,9 @@ func (s *Screen) readEvidence(r *wire.Reader, flags uint64) {
 	}
 	if s.Used = flags&flagUsed != 0; s.Used {
 		s.UsedBy = r.Unsigned()
+	}
+	if flags&flagPermit != 0 {
+		s.PermitSeconds, s.ListAge = uint32(r.Limited(1<<32-1)), readTime(r)
 	}
 }
 

@@ -42,6 +42,13 @@ var members = [...]member{
 	{name: "triggered", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "triggered", x.Triggered) }},
 	{name: "shadow", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "shadow", x.Shadow) }},
 	{name: "hold", write: (*Screen).AppendHold},
+	{name: "permit", json: leaf.TagPermit},
+	{name: "permitSeconds", write: func(x *Screen, m *strictjson.Members) {
+		if x.PermitSeconds != 0 {
+			m.Uint("permitSeconds", uint64(x.PermitSeconds))
+			m.Int("listAgeSeconds", int64(x.ListAge/engine.Second))
+		}
+	}},
 	{name: "ofacStale", write: func(x *Screen, m *strictjson.Members) {
 		if x.ListStale {
 			m.Bool("ofacStale", true)

@@ -261,6 +261,7 @@ var (
 		{"travelRuleRef", leaf.TagTravelRule}, {"cpCountry", leaf.TagCountry}, {"cpDateOfBirth", leaf.TagBirth}, {"cpAddress", leaf.TagAddress},
 		{"paymentRef", leaf.TagPayment}, {"hold", leaf.TagHold}, {"payerWallet", leaf.TagPayer}, {"wallets", leaf.TagWallets},
 		{"cpRegion", leaf.TagRegion}, {"originCountry", leaf.TagOrigin}, {"memo", leaf.TagMemo}, {"cpIdentifiers", leaf.TagIdentifiers},
+		{"permit", leaf.TagPermitAsked},
 	}
 )
 
@@ -296,7 +297,7 @@ var shown = func() (tags uint64) {
 	for t := leaf.TagSource; t < leaf.TagAmount; t++ {
 		tags |= 1 << t
 	}
-	for t := leaf.TagAmount; t <= leaf.TagIdentifiers; t++ {
+	for t := leaf.TagAmount; t <= leaf.TagPermitAsked; t++ {
 		tags |= 1 << t
 	}
 	return tags

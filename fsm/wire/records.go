@@ -123,6 +123,7 @@ type Genesis struct {
 	LogKeys     string        `cbor:"10,keyasint"` // Verifier keys of checkpoints, one on each line.
 	APIKey      *APIKey       `cbor:"11,keyasint,omitempty"`
 	SecretCheck []byte        `cbor:"12,keyasint,omitempty"` // A sealed constant, to detect a wrong cluster secret.
+	PermitKey   SigningKey    `cbor:"14,keyasint,omitzero"`  // pm-v1
 	Policy      engine.Policy `cbor:"13,keyasint"`
 }
 
@@ -148,6 +149,7 @@ type Screen struct {
 	Hold        uint32              `cbor:"17,keyasint,omitempty"` // How many seconds a PROCEED is held; 0: no hold.
 	Reference   engine.ReferenceKey `cbor:"18,keyasint,omitzero"`  // A hash of the paymentRef.
 	Used        Used                `cbor:"20,keyasint,omitzero"`  // Of Reference.
+	Permit      uint32              `cbor:"22,keyasint,omitempty"` // How many seconds the permit of a PROCEED is good; 0: none was asked for.
 	Counts      bool                `cbor:"19,keyasint,omitempty"` // The hold never returns by itself: somebody else may make the payment.
 	Causes      []Cause             `cbor:"21,keyasint,omitempty"` // Whom or what the sanctions rules found, at most CausesMost; no two are equal.
 }
@@ -399,13 +401,20 @@ type APIKeyPut struct {
 	Operator OperatorRef `cbor:"7,keyasint,omitzero"`  // For a new key of an operator that its owner does not name.
 }
 
-// SigningKey is one credential-signing key of the cluster.
+// What a signing key signs.
+const (
+	ForCredentials uint8 = 0
+	ForPermits     uint8 = 1
+)
+
+// SigningKey is one key with which the cluster signs credentials or permits.
 type SigningKey struct {
 	KID        string      `cbor:"1,keyasint"`
 	Public     []byte      `cbor:"2,keyasint"`           // X then Y, 32 bytes each.
 	Sealed     []byte      `cbor:"3,keyasint"`           // Private scalar, encrypted under the cluster secret.
 	ActivateAt engine.Time `cbor:"4,keyasint,omitempty"` // First instant at which it signs.
-	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Revoked in an emergency: R2 blocks its tokens.
+	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Revoked in an emergency: R2 blocks its credentials, and its permits are not redeemed.
+	For        uint8       `cbor:"6,keyasint,omitempty"` // ForCredentials or ForPermits.
 }
 
 // Signing key operations.

@@ -28,6 +28,7 @@ const (
 	screenCounts
 	screenCleared
 	screenCauses
+	screenPermit
 	screenFlags = 1<<iota - 1
 )
 
@@ -55,6 +56,9 @@ func AppendScreen(dst []byte, s *Screen) []byte {
 	}
 	if flags&screenHold != 0 {
 		dst = binary.AppendUvarint(dst, uint64(s.Hold))
+	}
+	if flags&screenPermit != 0 {
+		dst = binary.AppendUvarint(dst, uint64(s.Permit))
 	}
 	if flags&screenReference != 0 {
 		dst = binary.AppendUvarint(binary.AppendUvarint(append(dst, s.Reference[:]...), s.Used.Looked), s.Used.By)
@@ -104,6 +108,9 @@ func (s *Screen) flags() (flags uint64) {
 	}
 	if s.Hold != 0 {
 		flags |= screenHold
+	}
+	if s.Permit != 0 {
+		flags |= screenPermit
 	}
 	if s.Reference != (engine.ReferenceKey{}) {
 		flags |= screenReference
@@ -179,6 +186,9 @@ func DecodeScreen(data []byte, s *Screen) error {
 	}
 	if flags&screenHold != 0 {
 		s.Hold = uint32(r.Limited(1<<32 - 1))
+	}
+	if flags&screenPermit != 0 {
+		s.Permit = uint32(r.Limited(1<<32 - 1))
 	}
 	if flags&screenReference != 0 {
 		r.Fill(s.Reference[:])

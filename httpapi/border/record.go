@@ -42,7 +42,7 @@ func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
 // This file implements the tipping-off wall (decision 33, "The tipping-off wall"). It decides
 // what a caller sees of a screening record, by verdict and by role (decision 43).
 
-func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
+func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) error {
 	c.TxnID = x.TxnID()
 	x.Full = c.Key.SeesAll()
 	m.Text("verdict", x.Verdict.String())
@@ -60,6 +60,9 @@ func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
 	}
 	m.Time("screenedAt", x.At)
 	x.AppendHold(m)
+	if err := c.Judge.WritePermit(m, x); err != nil {
+		return err
+	}
 	m.Name("latencyMs")
 	*m = AppendMillis(*m, time.Since(c.Start))
 	m.Text("ruleSet", x.RuleSetName())
@@ -76,6 +79,7 @@ func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) {
 		x.AppendCodes(m, "triggered", x.Triggered)
 		x.AppendCodes(m, "shadow", x.Shadow)
 	}
+	return nil
 }
 
 // The members of a record, in the order they are shown.

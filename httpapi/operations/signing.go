@@ -3,6 +3,7 @@ package operations
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"railguard/edge"
@@ -17,10 +18,14 @@ import (
 // emergency it signs at once, and the tokens of the key that it replaces can be made R2;
 // those agents then need new credentials (POST /v1/agents/{id}/reissue).
 
-// rotateSigningKey is POST /admin/signing-key/rotate {"emergency"?,"revoke"?,"reason"?}.
+// The words for what a key signs, by their numbers.
+var keyUses = [...]string{wire.ForCredentials: "credential", wire.ForPermits: "permit"}
+
+// rotateSigningKey is POST /admin/signing-key/rotate {"for"?,"emergency"?,"revoke"?,"reason"?}.
 func rotateSigningKey(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	emergency, _ := f.Flag("emergency")
+	what := max(slices.Index(keyUses[:], f.OneOf("for", keyUses[:]...)), 0) // Credentials, if it is not said.
 	revoke, reason := f.Text("revoke", engine.FieldMax), f.Text("reason", engine.TextMax)
 	if (emergency || revoke != "") && strings.TrimSpace(reason) == "" {
 		f.Missing("reason")
@@ -33,13 +38,16 @@ func rotateSigningKey(c *border.Request) (border.Answer, error) {
 			return border.Answer{}, err
 		}
 	}
-	if revoke != "" && keys.FindSigningKey(&c.Judge, revoke) == nil {
+	switch key := keys.FindSigningKey(&c.Judge, revoke); {
+	case revoke != "" && key == nil:
 		f.Invalid("revoke", "is no signing key")
+	case revoke != "" && int(key.For) != what:
+		f.Invalid("revoke", "is no key for what is rotated: say for, credential or permit")
 	}
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	added, err := addSigningKey(c, emergency, reason)
+	added, err := addSigningKey(c, uint8(what), emergency, reason)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -59,9 +67,9 @@ func rotateSigningKey(c *border.Request) (border.Answer, error) {
 
 // addSigningKey generates, seals and publishes the next key. If another rotation takes its
 // number first, it tries the next number.
-func addSigningKey(c *border.Request, now bool, reason string) (edge.Leaf, error) {
+func addSigningKey(c *border.Request, what uint8, now bool, reason string) (edge.Leaf, error) {
 	for try := 0; ; try++ {
-		key, err := keys.NewSigningKey(&c.Judge)
+		key, err := keys.NewSigningKey(&c.Judge, what)
 		if err != nil {
 			return edge.Leaf{}, err
 		}
@@ -133,17 +141,18 @@ func revokeKID(c *border.Request, kid, reason string) error {
 // listSigningKeys is GET /admin/signing-keys. No private part is ever shown.
 func listSigningKeys(c *border.Request) (border.Answer, error) {
 	settings, now := c.Judge.Terms.Settings, c.Published().LogTime()
-	signing := settings.ActiveKey(now)
+	signing := [...]*wire.SigningKey{settings.ActiveKey(now), settings.ActiveKeyFor(wire.ForPermits, now)}
 	c.Judge.Index = c.Published().Applied()
 	items := []strictjson.Members{}
 	for i := len(settings.SigningKeys) - 1; i >= 0; i-- {
 		key := settings.SigningKeys[i]
 		var m strictjson.Members
 		m.Text("kid", key.KID)
+		m.Text("for", keyUses[key.For])
 		switch {
 		case key.RevokedAt != 0:
 			m.Text("state", "revoked")
-		case key == signing:
+		case key == signing[key.For]:
 			m.Text("state", "signing")
 		case key.ActivateAt > now:
 			m.Text("state", "next")

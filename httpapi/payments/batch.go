@@ -297,7 +297,13 @@ func (b *batch) write(item *batchItem) {
 		return
 	}
 	c.Out.Int("status", http.StatusOK)
-	c.WriteScreen(record, &c.Out)
+	if err := c.WriteScreen(record, &c.Out); err != nil {
+		c.Out = c.Out[:0]
+		e := c.PublicError(err, happened)
+		c.Out.Int("status", int64(e.Status))
+		c.Out.Join(c.WriteError(e))
+		return
+	}
 	if c.Replayed {
 		c.Out.Bool("replayed", true)
 	}

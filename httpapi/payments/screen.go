@@ -64,7 +64,9 @@ func screen(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	c.Out = c.Out[:0]
-	c.WriteScreen(record, &c.Out)
+	if err := c.WriteScreen(record, &c.Out); err != nil {
+		return border.Answer{}, err
+	}
 	countScreen(record.Verdict.String(), record.Rule.Code(), c.Judge.Timing, c.Commit, time.Since(c.Start))
 	return c.Reply(http.StatusOK, c.Out), nil
 }
@@ -241,6 +243,5 @@ func dryRun(c *border.Request) (border.Answer, error) {
 
 // renderScreen is the answer of POST /v1/screen. A blocked party learns the least.
 func renderScreen(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
-	c.WriteScreen(l.Record, m)
-	return nil
+	return c.WriteScreen(l.Record, m)
 }

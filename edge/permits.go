@@ -1,0 +1,269 @@
+package edge
+
+import (
+	"crypto/ecdsa"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"railguard/audit/merkle"
+	"railguard/engine"
+	"railguard/engine/permit"
+	"railguard/fsm"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
+	"railguard/fsm/wire"
+	"railguard/strictjson"
+)
+
+// A permit says to others that a payment was judged PROCEED and may be made once, for minutes. A
+// call asks for it. What it says is in the record, so any node signs the same bytes again, also
+// after the list or the policy has changed; nothing of it is stored.
+
+// permitAsked is what a call asks for.
+type permitAsked struct {
+	seconds  uint32 // 0: no permit.
+	audience string // "": as the policy says, or else this service itself.
+}
+
+// readPermit reads the member permit of a call; false means that it is not valid.
+func readPermit(raw []byte) (asked permitAsked, ok bool) {
+	if raw == nil || string(raw) == "null" {
+		return permitAsked{}, true
+	}
+	var members map[string]json.RawMessage // Not decoded into a struct, which would accept its members in any letter case.
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return permitAsked{}, false
+	}
+	asked.seconds = uint32(permit.LifetimeUsual / engine.Second)
+	for name, value := range members {
+		var err error
+		switch name {
+		case "ttlSeconds":
+			err = json.Unmarshal(value, &asked.seconds)
+		case "aud":
+			asked.audience = strictjson.ReadText(value)
+			ok := asked.audience != "" && utf8.RuneCountInString(asked.audience) <= permit.AudienceMax
+			if !ok {
+				return permitAsked{}, false
+			}
+		default:
+			return permitAsked{}, false
+		}
+		if err != nil {
+			return permitAsked{}, false
+		}
+	}
+	lasts := engine.Time(asked.seconds) * engine.Second
+	return asked, lasts >= permit.LifetimeLeast && lasts <= permit.LifetimeMost
+}
+
+// checkPermit refuses a call whose permit would permit a payment to anybody, or that nobody could
+// sign. It is not judged then.
+func (j *Judge) checkPermit() error {
+	s := &j.screen
+	if s.permit.seconds == 0 {
+		return nil
+	}
+	r := &s.request
+	if strings.TrimSpace(r.Wallet) == "" && engine.PayeeName(r.Name) == "" && r.IdentifierCount == 0 {
+		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
+			Message: "needs a payee: cpWallet, cpName or cpIdentifiers. A permit without one would permit a payment to anybody",
+		}
+	}
+	key := j.Terms.Settings.ActiveKeyFor(wire.ForPermits, j.LogTime())
+	if key == nil {
+		return Conflict("format_not_ready", "this cluster has no key for permits yet: an admin makes one with `railguard signing-key rotate --for permit`", nil)
+	}
+	if _, err := j.Terms.Signer(key.KID); err != nil {
+		j.shared.deps.Logger.Error("cannot sign permits", "error", err)
+		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
+	}
+	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: j.Terms.Settings.Rules().Number, Leaf: math.MaxUint32}}
+	trial := j.Terms.permitOf(x, r, j.permitTerms())
+	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
+		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
+			Message: "the payment's members and aud are together longer than a permit may be (4096 bytes)",
+		}
+	}
+	return nil
+}
+
+// permitTerms is what a record keeps of the lists and the policy for its permit.
+type permitTerms struct {
+	Audience string       `json:"aud"`
+	AgeMost  int64        `json:"maxAge"` // Seconds.
+	Lists    []permitList `json:"lists"`
+}
+
+type permitList struct {
+	ID   string `json:"id"`
+	AsOf string `json:"asOf,omitempty"`
+}
+
+// permitTerms returns the terms of a permit of now.
+func (j *Judge) permitTerms() *permitTerms {
+	settings := j.Terms.Settings
+	terms := &permitTerms{Audience: j.screen.permit.audience, AgeMost: int64(settings.Policy.ListReviewAge / engine.Second)}
+	if terms.Audience == "" {
+		terms.Audience = settings.Policy.PermitAudience
+	}
+	if terms.Audience == "" {
+		terms.Audience = permitIssuer(settings)
+	}
+	terms.Lists = append(terms.Lists, permitList{"OFAC", dateOf(settings.List.PublishedAt)})
+	for i := range settings.List.Others {
+		if of := &settings.List.Others[i]; of.Further != nil {
+			terms.Lists = append(terms.Lists, permitList{of.Name, dateOf(of.AsOf)})
+		}
+	}
+	return terms
+}
+
+// namePermit writes into the record what a permit says that the record does not say otherwise.
+func (j *Judge) namePermit(f *leaf.Fragment) {
+	if j.screen.permit.seconds == 0 {
+		return
+	}
+	terms := j.permitTerms()
+	var m strictjson.Members
+	m.Text("aud", terms.Audience)
+	m.Int("maxAge", terms.AgeMost)
+	items := make([]strictjson.Members, len(terms.Lists))
+	for i, of := range terms.Lists {
+		items[i].Text("id", of.ID)
+		items[i].Optional("asOf", of.AsOf)
+	}
+	m.List("lists", items)
+	f.Set(leaf.TagPermit, append(append([]byte{'{'}, m...), '}'))
+}
+
+// dateOf returns the UTC date of an instant; "" for none.
+func dateOf(t engine.Time) string {
+	if t == 0 {
+		return ""
+	}
+	date, _, _ := strings.Cut(t.String(), "T")
+	return date
+}
+
+// permitIssuer is the iss of every permit: the public address, not the issuer of credentials, so
+// that no library takes a credential for a permit.
+func permitIssuer(settings *fsm.Settings) string {
+	return strings.TrimSuffix(settings.Genesis.PublicURL, "/")
+}
+
+// WritePermit writes the permit of a recorded call into its answer, if the call asked for one and
+// got a PROCEED. A permit whose key was revoked since is left out.
+func (j *Judge) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
+	if x.PermitSeconds == 0 || x.Agent == nil {
+		return nil
+	}
+	terms, told := new(permitTerms), toldPayment(x)
+	if err := json.Unmarshal(x.Edge.Get(leaf.TagPermit), terms); err != nil {
+		return err
+	}
+	p := j.Terms.permitOf(x, &told, terms)
+	key, kid, err := j.Terms.permitKey(x.At)
+	if key == nil || err != nil {
+		return err
+	}
+	token, err := permit.Sign(p, key, kid)
+	if err != nil {
+		return err
+	}
+	m.Text("permit", token)
+	m.Time("permitExpiresAt", p.Expires)
+	return nil
+}
+
+// permitKey returns the key that signed permits at an instant; nil: it was revoked or retired since.
+func (t *Terms) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
+	var signed *wire.SigningKey
+	for _, key := range t.Settings.SigningKeys {
+		if key.For == wire.ForPermits && key.ActivateAt <= at && (key.RevokedAt == 0 || key.RevokedAt > at) {
+			signed = key
+		}
+	}
+	if signed == nil || signed.RevokedAt != 0 {
+		return nil, "", nil
+	}
+	key, err := t.Signer(signed.KID)
+	return key, signed.KID, err
+}
+
+// permitOf returns the permit of a record and of what its call told of the payment. Nothing in it is
+// from the present state but the names of the service and its log, which never change for a leaf.
+func (t *Terms) permitOf(x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
+	whole := func(t engine.Time) engine.Time { return t - t%engine.Second }
+	p := &permit.Permit{
+		Issuer: permitIssuer(t.Settings), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
+		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
+		Pay:   payOf(told, x.Amount, x.TxnID()),
+		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
+		Log:   permit.Log{Origin: t.logOrigin(x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
+	}
+	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
+	for _, of := range terms.Lists {
+		p.Lists.Of = append(p.Lists.Of, permit.Publication{List: of.ID, AsOf: of.AsOf})
+	}
+	return p
+}
+
+// toldPayment returns what a recorded call told of its payment.
+func toldPayment(x *leafjson.Screen) engine.Request {
+	r := engine.Request{
+		Wallet: x.RequestText(leaf.TagWallet), Payer: x.RequestText(leaf.TagPayer), Name: x.RequestText(leaf.TagName),
+		Chain: x.RequestText(leaf.TagChain), Rail: x.RequestText(leaf.TagRail), Reference: x.RequestText(leaf.TagPayment),
+	}
+	if raw := x.Edge.Get(leaf.TagWallets); raw != nil {
+		_ = r.ReadWallets(raw) // It was read before the record was written.
+	}
+	if raw := x.Edge.Get(leaf.TagIdentifiers); raw != nil {
+		_ = r.ReadIdentifiers(raw)
+	}
+	return r
+}
+
+// payOf returns the statement of a payment.
+func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
+	payer := r.Payer
+	for i := range r.Wallets[:r.WalletCount] {
+		if w := &r.Wallets[i]; payer == "" && w.Role == engine.WalletPayer {
+			payer = w.Address
+		}
+	}
+	pay := permit.Pay{
+		Amount: amount, Chain: strings.ToUpper(r.Chain), Rail: strings.ToUpper(r.Rail),
+		Payee: engine.CanonicalWallet(r.Wallet), Payer: engine.CanonicalWallet(payer), Ref: r.Reference,
+	}
+	if pay.Payee != "" {
+		return pay
+	}
+	if name := engine.PayeeName(r.Name); name != "" {
+		pay.PayeeIDs = append(pay.PayeeIDs, permit.PayeeID(txnID, permit.KindName, name))
+	}
+	for i := range r.Identifiers[:r.IdentifierCount] {
+		told := &r.Identifiers[i]
+		pay.PayeeIDs = append(pay.PayeeIDs, permit.PayeeID(txnID, told.Class.String(), told.Form()))
+	}
+	slices.Sort(pay.PayeeIDs)
+	return pay
+}
+
+// logOrigin returns the name of the log's line that a leaf stands in.
+func (t *Terms) logOrigin(index uint64) string {
+	base, _, _ := strings.Cut(t.Settings.Genesis.LogKeys, "+")
+	origin := base
+	for _, stretch := range t.Settings.LogLines {
+		if stretch.From > index+1 {
+			break
+		}
+		if origin = base; stretch.Lineage != "" {
+			origin += "/" + stretch.Lineage
+		}
+	}
+	return origin
+}

@@ -126,7 +126,14 @@ type Payment struct {
 	TravelRuleRef    string       `json:"travelRuleRef,omitempty"`
 	PaymentRef       string       `json:"paymentRef,omitempty"`
 	Hold             *HoldRequest `json:"hold,omitempty"`
+	Permit           *PermitAsked `json:"permit,omitempty"`
 	IdempotencyKey   string       `json:"-"` // "": the client draws one; Batch writes the drawn one here.
+}
+
+// PermitAsked asks for a permit with a PROCEED. Zero members are as the service says.
+type PermitAsked struct {
+	TTLSeconds int    `json:"ttlSeconds,omitempty"` // 60 to 300.
+	Audience   string `json:"aud,omitempty"`        // Who may act on it.
 }
 
 // Hold is a held amount: held, settled, released or expired.
@@ -149,6 +156,8 @@ type Verdict struct {
 	CredentialStatus  string          `json:"credentialStatus"`
 	ScreenedAt        string          `json:"screenedAt"`
 	Hold              *Hold           `json:"hold"`
+	Permit            string          `json:"permit"` // As good as money: keep it out of logs.
+	PermitExpiresAt   string          `json:"permitExpiresAt"`
 	Index             uint64          `json:"index"`
 	Disposition       string          `json:"disposition"`
 	ReviewedBy        string          `json:"reviewedBy"`

@@ -394,3 +394,44 @@ func TestDueNames(t *testing.T) {
 	}
 	require.Empty(t, leaf.Due(200).String())
 }
+
+// TestPermitHoldReturnsByItself (statement P10): a permit holds its payment until a minute after its
+// end. Nobody used it, so the budget is back then, whatever the policy says of holds. A hold that the
+// call asked for itself goes on counting.
+func TestPermitHoldReturnsByItself(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("payer", dailyLimit(100))
+	permitted := func(hold uint32) wire.Result {
+		s := w.screening(slot, 40*engine.Dollar)
+		s.Permit, s.Hold = 120, hold
+		return w.do(wire.KindScreen, s)
+	}
+	r := permitted(0)
+	var written leaf.Screen
+	require.NoError(t, leaf.DecodeScreen(r.Data, &written))
+	require.Equal(t, w.m.now+180*engine.Second, written.HoldUntil)
+	require.EqualValues(t, 120, written.PermitSeconds)
+	require.Equal(t, w.m.now-w.m.settings.ListSynced, written.ListAge)
+	require.Equal(t, [2]engine.USD{0, 40}, w.books(slot))
+	w.now += 179 * engine.Second
+	w.tick()
+	require.Equal(t, [2]engine.USD{0, 40}, w.books(slot))
+	w.now += 2 * engine.Second
+	w.tick()
+	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot), "an unused permit frees its budget")
+	require.Equal(t, wire.Applied, permitted(60).Code)
+	w.now += 61 * engine.Second
+	w.tick()
+	require.Equal(t, [2]engine.USD{0, 40}, w.books(slot), "the call asked for this hold, which counts until somebody says what became of it")
+	for _, seconds := range []uint32{1, 59, 301} {
+		s := w.screening(slot, engine.Dollar)
+		s.Permit = seconds
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindScreen, s).Refusal, "%d seconds", seconds)
+	}
+	review := w.screening(slot, 1_000_000*engine.Dollar)
+	review.Permit = 120
+	r = w.do(wire.KindScreen, review)
+	require.NoError(t, leaf.DecodeScreen(r.Data, &written))
+	require.NotEqual(t, engine.Proceed, written.Verdict)
+	require.Zero(t, written.PermitSeconds, "a permit is for a PROCEED alone")
+}

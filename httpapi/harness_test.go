@@ -136,15 +136,17 @@ func (n *testNode) genesis() *wire.Genesis {
 	})
 	require.NoError(n.t, err)
 	g.ClusterID, g.IDKey, g.SaltKey, g.APIKey.ID, g.Policy.TwoPersons = "cl_test", [16]byte{1, 2, 3}, [16]byte{4, 5, 6}, "key_bootstrap", 0 // Only tests of two persons want two.
-	scalar := make([]byte, 32)
-	scalar[31] = 7
-	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
-	require.NoError(n.t, err)
-	public, err := private.PublicKey.Bytes()
-	require.NoError(n.t, err)
-	g.SigningKey.Public = public[1:]
-	g.SigningKey.Sealed, err = n.secrets.Seal(seal.LabelSigningKey, scalar)
-	require.NoError(n.t, err)
+	for number, key := range map[byte]*wire.SigningKey{7: &g.SigningKey, 8: &g.PermitKey} {
+		scalar := make([]byte, 32)
+		scalar[31] = number
+		private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar)
+		require.NoError(n.t, err)
+		public, err := private.PublicKey.Bytes()
+		require.NoError(n.t, err)
+		key.Public = public[1:]
+		key.Sealed, err = n.secrets.Seal(seal.LabelSigningKey, scalar)
+		require.NoError(n.t, err)
+	}
 	seed := make([]byte, note.SeedSize)
 	signer, err := note.NewSigner("pay.example.com/cl_test", seed)
 	require.NoError(n.t, err)

@@ -79,6 +79,7 @@ export interface Payment {
   travelRuleRef?: string;
   paymentRef?: string;
   hold?: { ttlSeconds: number };
+  permit?: { ttlSeconds?: number; aud?: string };
 }
 
 /** A payment of a batch; a key that is missing is drawn and written here. */
@@ -92,6 +93,8 @@ export interface Verdict {
   agentId?: string;
   screenedAt: string;
   hold?: { state: string; amount: USD; expiresAt: string };
+  permit?: string;
+  permitExpiresAt?: string;
   disposition?: string;
   payBy?: string;
   payable?: boolean;

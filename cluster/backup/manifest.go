@@ -1,9 +1,9 @@
 package backup
 
 import (
-	"errors"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"railguard/cluster/datadir"

@@ -123,7 +123,7 @@ func TestSigningKeysFollowEachOther(t *testing.T) {
 	first := j.Terms.Settings.SigningKeys[0].KID
 	_, err := keys.CheckRevocable(j, first)
 	edgetest.RequireCode(t, err, "invalid_transition", "")
-	key, err := keys.NewSigningKey(j)
+	key, err := keys.NewSigningKey(j, wire.ForCredentials)
 	require.NoError(t, err)
 	require.Equal(t, "cc-v2", key.KID)
 	l, err := w.Settle(j, wire.KindSigningKey, func() (any, error) { return keys.AddSigningKey(j, key, true, "stolen") })
@@ -141,9 +141,35 @@ func TestSigningKeysFollowEachOther(t *testing.T) {
 	require.True(t, done, "it is revoked already")
 	require.NotNil(t, keys.FindSigningKey(j, first))
 	require.Nil(t, keys.FindSigningKey(j, "cc-v9"))
-	again, err := keys.NewSigningKey(j)
+	again, err := keys.NewSigningKey(j, wire.ForCredentials)
 	require.NoError(t, err)
 	require.Equal(t, "cc-v3", again.KID, "a kid names one key for ever")
+}
+
+// TestKeysForPermitsAreTheirOwn: they have their own numbers, and the last of either kind stays.
+func TestKeysForPermitsAreTheirOwn(t *testing.T) {
+	w := edgetest.New(t)
+	j, _ := w.Begin(edgetest.Admin(), `{}`)
+	require.Equal(t, "pm-v1", j.Terms.Settings.ActiveKeyFor(wire.ForPermits, j.LogTime()).KID)
+	_, err := keys.CheckRevocable(j, "pm-v1")
+	edgetest.RequireCode(t, err, "invalid_transition", "")
+	key, err := keys.NewSigningKey(j, wire.ForPermits)
+	require.NoError(t, err)
+	require.Equal(t, "pm-v2", key.KID)
+	policy := j.Terms.Policy().Version
+	_, err = w.Settle(j, wire.KindSigningKey, func() (any, error) { return keys.AddSigningKey(j, key, true, "stolen") })
+	require.NoError(t, err)
+	j.Renew()
+	require.Equal(t, "pm-v2", j.Terms.Settings.ActiveKeyFor(wire.ForPermits, j.LogTime()).KID)
+	require.Equal(t, "cc-v1", j.Terms.Settings.ActiveKey(j.LogTime()).KID, "credentials are signed as before")
+	_, err = w.Settle(j, wire.KindSigningKey, func() (any, error) { return keys.RevokeSigningKey(j, "pm-v1", "stolen") })
+	require.NoError(t, err)
+	j.Renew()
+	require.Equal(t, policy, j.Terms.Policy().Version, "no judgement rests on a key for permits")
+	require.Contains(t, string(j.Terms.Signing.JWKS), `"kid":"pm-v2"`)
+	require.NotContains(t, string(j.Terms.Signing.JWKS), `"kid":"pm-v1"`)
+	require.Nil(t, j.Terms.Signing.Verify.Keys().Find("pm-v2"), "no credential verifies by it")
+	require.Nil(t, j.Terms.Signing.Permits.Find("cc-v1"), "no permit verifies by a key for credentials")
 }
 
 func TestTheLogsKeyIsChangedForAReason(t *testing.T) {

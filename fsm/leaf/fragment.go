@@ -35,7 +35,7 @@ const (
 	TagWarnings    Tag = 21 // warnings, a JSON array.
 	TagElsewhere   Tag = 22 // walletsElsewhere, text: wallets in members that are meant for something else, with blanks between them; + at the end: there are more.
 
-	TagPermit Tag = 23 // permit, a JSON object: what a permit says of the lists and for whom it is; of a call that asked for one.
+	TagPermit Tag = 23 // permitTerms, a JSON object: for whom a permit is and what it says of the lists; of a call that asked for one.
 
 	TagPlaces        Tag = 26 // places, a JSON array: what was read of the call's places and had a consequence.
 	TagPlacesVersion Tag = 27 // placesVersion, text; of a call with places.

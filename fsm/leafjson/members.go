@@ -42,7 +42,7 @@ var members = [...]member{
 	{name: "triggered", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "triggered", x.Triggered) }},
 	{name: "shadow", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "shadow", x.Shadow) }},
 	{name: "hold", write: (*Screen).AppendHold},
-	{name: "permit", json: leaf.TagPermit},
+	{name: "permitTerms", json: leaf.TagPermit},
 	{name: "permitSeconds", write: func(x *Screen, m *strictjson.Members) {
 		if x.PermitSeconds != 0 {
 			m.Uint("permitSeconds", uint64(x.PermitSeconds))

@@ -116,6 +116,10 @@ type ScreeningCall struct {
 		TtlSeconds int64 `json:"ttlSeconds" range:"30-604800"`
 	} `json:"hold,omitempty" doc:"A PROCEED is held for so long, a REVIEW from its approval on."`
 	PaymentRef *string `json:"paymentRef,omitempty" pattern:"^[ -~]{1,128}$" doc:"Used by one payment of its owner for 30 days."`
+	Permit     *struct {
+		TtlSeconds *int64  `json:"ttlSeconds,omitempty" range:"60-300" doc:"120 if it is not told."`
+		Aud        *string `json:"aud,omitempty" length:"1-256" doc:"Who may act on it; as the policy says (permits.audience), or this service itself, if it is not told."`
+	} `json:"permit,omitempty" doc:"Asks for a permit with a PROCEED: a signed statement that whoever is paid verifies by the key set. The payment is held until a minute after its end if no hold is asked for, and counts no more then unless it was settled. Needs a payee: cpWallet, cpName or cpIdentifiers."`
 }
 
 type Screening struct {
@@ -131,6 +135,8 @@ type Screening struct {
 	OFACSource        string        `json:"ofacSource,omitempty"`
 	ScreenedAt        Time          `json:"screenedAt"`
 	Hold              Hold          `json:"hold,omitempty"`
+	Permit            string        `json:"permit,omitempty" doc:"The permit that was asked for, with a PROCEED alone. It is as good as money: keep it out of logs."`
+	PermitExpiresAt   Time          `json:"permitExpiresAt,omitempty"`
 	LatencyMs         Number        `json:"latencyMs"`
 	RuleSet           string        `json:"ruleSet"`
 	PolicyVersion     int64         `json:"policyVersion"`
@@ -157,6 +163,8 @@ type BatchResult struct {
 	OFACSource        string        `json:"ofacSource,omitempty"`
 	ScreenedAt        Time          `json:"screenedAt,omitempty"`
 	Hold              Hold          `json:"hold,omitempty"`
+	Permit            string        `json:"permit,omitempty" doc:"The permit that was asked for, with a PROCEED alone. It is as good as money: keep it out of logs."`
+	PermitExpiresAt   Time          `json:"permitExpiresAt,omitempty"`
 	LatencyMs         Number        `json:"latencyMs,omitempty"`
 	RuleSet           string        `json:"ruleSet,omitempty"`
 	PolicyVersion     int64         `json:"policyVersion,omitempty"`

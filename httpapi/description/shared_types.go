@@ -174,6 +174,20 @@ type RecordedRequest struct {
 	Hold          *struct {
 		TtlSeconds int64 `json:"ttlSeconds"`
 	} `json:"hold,omitempty"`
+	Permit *struct {
+		TtlSeconds int64  `json:"ttlSeconds,omitempty"`
+		Aud        string `json:"aud,omitempty"`
+	} `json:"permit,omitempty"`
+}
+
+// PermitTerms is what a record keeps for the permit that its call asked for.
+type PermitTerms struct {
+	Aud    string `json:"aud"`
+	MaxAge int64  `json:"maxAge" doc:"The policy's ofac.reviewAge, in seconds."`
+	Lists  []struct {
+		ID   string `json:"id"`
+		AsOf string `json:"asOf,omitempty" doc:"The day of its publication."`
+	} `json:"lists"`
 }
 
 type ProfileLeaf struct {
@@ -243,6 +257,9 @@ type judgedRecord struct {
 	AgentSequence      int64           `json:"agentSequence,omitempty"`
 	AgentPrevious      int64           `json:"agentPrevious,omitempty"`
 	Hold               Hold            `json:"hold,omitempty"`
+	PermitTerms        PermitTerms     `json:"permitTerms,omitempty"`
+	PermitSeconds      int64           `json:"permitSeconds,omitempty" doc:"How long the permit of a PROCEED was good."`
+	ListAgeSeconds     int64           `json:"listAgeSeconds,omitempty" doc:"Of a PROCEED with a permit: since the list was last found current."`
 	Profile            ProfileLeaf     `json:"profile,omitempty"`
 	UserProfile        ProfileLeaf     `json:"userProfile,omitempty"`
 	Warnings           []CallWarning   `json:"warnings,omitempty"`

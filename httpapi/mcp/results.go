@@ -70,6 +70,7 @@ type decided struct {
 	TxnID   string  `json:"txnId"`
 	Rule    *string `json:"rule"`
 	Reason  string  `json:"reason"`
+	Permit  string  `json:"permit"`
 }
 
 // sentence says what a verdict means to the caller.

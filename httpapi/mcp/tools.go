@@ -99,6 +99,7 @@ func (g *Guest) addTools(server *sdk.Server) {
 			payment.withMore(members{
 				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Of your own making, one for each payment; the same when a call is repeated."}`,
 				"hold":           `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":30,"maximum":604800}},"required":["ttlSeconds"],"additionalProperties":false,"description":"Hold the amount until the payment is settled or released."}`,
+				"permit":         `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":60,"maximum":300},"aud":{"type":"string","minLength":1,"maxLength":256}},"additionalProperties":false,"description":"Ask for a permit: proof for whoever is paid. It comes in the result's _meta, for the program that pays and not for you."}`,
 			}), []string{"token", "amount", "idempotencyKey"}, true, g.screenPayment,
 		},
 		{
@@ -201,7 +202,7 @@ func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (
 
 // shown are the members of the API's answers that a tool passes on. None of them is behind
 // the tipping-off wall, even where the key may see more.
-var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "payment",
+var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "permitExpiresAt", "payment",
 	"payBy", "payable", "payableReason",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
@@ -231,8 +232,15 @@ func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
 	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || !ok || d.Verdict == "" {
 		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
-	return newResult(before+d.sentence(), out.body()), nil
+	result := newResult(before+d.sentence(), out.body())
+	if d.Permit != "" {
+		result.Meta = sdk.Meta{permitMeta: d.Permit}
+	}
+	return result, nil
 }
+
+// permitMeta names the permit in the metadata of a result, which models are not shown.
+const permitMeta = "railguard/permit"
 
 // recorded holds what tools read from the record of a transaction.
 type recorded struct {

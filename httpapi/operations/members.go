@@ -16,7 +16,7 @@ var operationsBodies = map[string]strictjson.Shape{
 	"POST /admin/keys/{id}/rotate":          whySaid.With("overlap"),
 	"POST /admin/cluster-secret/reseal":     whySaid.With("from"),
 	"POST /admin/log-level":                 strictjson.Names("level"),
-	"POST /admin/signing-key/rotate":        strictjson.Names("emergency", "revoke", "reason"),
+	"POST /admin/signing-key/rotate":        strictjson.Names("for", "emergency", "revoke", "reason"),
 	"POST /admin/signing-keys/{kid}/revoke": whySaid,
 }
 

@@ -26,6 +26,7 @@ import (
 type permitAsked struct {
 	seconds  uint32 // 0: no permit.
 	audience string // "": as the policy says, or else this service itself.
+	terms    *permitTerms
 }
 
 // readPermit reads the member permit of a call; false means that it is not valid.
@@ -81,8 +82,9 @@ func (j *Judge) checkPermit() error {
 		j.shared.deps.Logger.Error("cannot sign permits", "error", err)
 		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
 	}
+	s.permit.terms = j.Terms.permitTerms(s.permit.audience)
 	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: j.Terms.Settings.Rules().Number, Leaf: math.MaxUint32}}
-	trial := j.Terms.permitOf(x, r, j.permitTerms())
+	trial := j.Terms.permitOf(x, r, s.permit.terms)
 	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
 		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
 			Message: "the payment's members and aud are together longer than a permit may be (4096 bytes)",
@@ -104,9 +106,9 @@ type permitList struct {
 }
 
 // permitTerms returns the terms of a permit of now.
-func (j *Judge) permitTerms() *permitTerms {
-	settings := j.Terms.Settings
-	terms := &permitTerms{Audience: j.screen.permit.audience, AgeMost: int64(settings.Policy.ListReviewAge / engine.Second)}
+func (t *Terms) permitTerms(audience string) *permitTerms {
+	settings := t.Settings
+	terms := &permitTerms{Audience: audience, AgeMost: int64(settings.Policy.ListReviewAge / engine.Second)}
 	if terms.Audience == "" {
 		terms.Audience = settings.Policy.PermitAudience
 	}
@@ -123,11 +125,11 @@ func (j *Judge) permitTerms() *permitTerms {
 }
 
 // namePermit writes into the record what a permit says that the record does not say otherwise.
-func (j *Judge) namePermit(f *leaf.Fragment) {
-	if j.screen.permit.seconds == 0 {
+func (s *screening) namePermit(f *leaf.Fragment) {
+	terms := s.permit.terms
+	if terms == nil {
 		return
 	}
-	terms := j.permitTerms()
 	var m strictjson.Members
 	m.Text("aud", terms.Audience)
 	m.Int("maxAge", terms.AgeMost)
@@ -157,7 +159,7 @@ func permitIssuer(settings *fsm.Settings) string {
 
 // WritePermit writes the permit of a recorded call into its answer, if the call asked for one and
 // got a PROCEED. A permit whose key was revoked since is left out.
-func (j *Judge) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
+func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if x.PermitSeconds == 0 || x.Agent == nil {
 		return nil
 	}
@@ -165,8 +167,8 @@ func (j *Judge) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if err := json.Unmarshal(x.Edge.Get(leaf.TagPermit), terms); err != nil {
 		return err
 	}
-	p := j.Terms.permitOf(x, &told, terms)
-	key, kid, err := j.Terms.permitKey(x.At)
+	p := t.permitOf(x, &told, terms)
+	key, kid, err := t.permitKey(x.At)
 	if key == nil || err != nil {
 		return err
 	}

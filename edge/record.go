@@ -82,7 +82,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 		f.Set(leaf.TagListName, []byte(name))
 	}
 	namePlaces(&s.facts, f)
-	j.namePermit(f)
+	s.namePermit(f)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
 	}

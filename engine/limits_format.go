@@ -65,14 +65,14 @@ type RowLimits struct {
 	ForgottenAtOneTime int // Items of each kind that one entry forgets, so that no entry is slow.
 	ExpiredAtOneTick   int // Holds that one tick ends.
 	HoldSecondsLeast   uint32
+	HoldSecondsMost    uint32
 	PermitSecondsLeast uint32
 	PermitSecondsMost  uint32
 	PermitHoldBeyond   uint32 // For how many seconds after a permit's end its payment stays held.
-	HoldSecondsMost    uint32
-	URLBytes           int // Length of a webhook's URL.
-	EventTypes         int // Event types that a webhook names.
-	SealedBytes        int // Length of one sealed value.
-	StatusVersions     int // Versions of one party that are visited one by one when its status changes.
+	URLBytes           int    // Length of a webhook's URL.
+	EventTypes         int    // Event types that a webhook names.
+	SealedBytes        int    // Length of one sealed value.
+	StatusVersions     int    // Versions of one party that are visited one by one when its status changes.
 }
 
 // TimeLimits are lengths of log time.

@@ -146,7 +146,8 @@ func TestSigningKeyRotation(t *testing.T) {
 	require.Equal(t, "PROCEED", screen(after))
 	v = answer(t, n.doAdmin("GET", "/admin/signing-keys", ""), 200)
 	require.Equal(t, "signing", textOf(v, "data", "0", "state"))
-	require.Equal(t, "retired", textOf(v, "data", "1", "state"))
+	require.Equal(t, []string{"pm-v1", "permit", "signing"}, []string{textOf(v, "data", "1", "kid"), textOf(v, "data", "1", "for"), textOf(v, "data", "1", "state")})
+	require.Equal(t, "retired", textOf(v, "data", "2", "state"))
 	require.NotContains(t, string(v.MarshalTo(nil)), `"d"`)
 	// Reading the old token again returns the same bytes.
 	require.Equal(t, old, textOf(answer(t, n.do("operator", "GET", "/v1/agents/"+agent, ""), 200), "token"))

@@ -60,7 +60,7 @@ func TestResealing(t *testing.T) {
 	require.NotContains(t, n.do("ops", "GET", "/v1/cluster/status", "").Body.String(), "olderSecrets", "there is no exchange")
 
 	n.exchange(seal.NewSecrets([]byte(today), []byte(old)))
-	values := len(agents) - len(agents)/10 + 3 /* genesis */ + 2 /* signing keys */ + 1 /* log line */ + 1 /* webhook */
+	values := len(agents) - len(agents)/10 + 4 /* genesis */ + 3 /* signing keys */ + 1 /* log line */ + 1 /* webhook */
 	told := answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
 	require.Equal(t, values, told.GetInt("values"))
 	require.Equal(t, values, told.GetInt("sealedByOlder"))
@@ -73,7 +73,7 @@ func TestResealing(t *testing.T) {
 	}
 	size := n.store.Size()
 	first := answer(t, n.doAdmin("POST", "/admin/cluster-secret/reseal", `{"reason":"yearly exchange","from":0}`), 200)
-	require.EqualValues(t, edgekeys.ResealStep+1, first.GetInt("resealed"), "the genesis' signing key stands in two places")
+	require.EqualValues(t, edgekeys.ResealStep+2, first.GetInt("resealed"), "the genesis's signing keys stand in two places")
 	require.Equal(t, len(agents), first.GetInt("agents"))
 	next := first.GetInt("next")
 	require.Positive(t, next)
@@ -116,7 +116,7 @@ func TestResealingTellsOfWhatIsLost(t *testing.T) {
 	n.must(wire.KindLogKey, &wire.LogKeyPut{Seed: lost})
 	n.exchange(seal.NewSecrets([]byte("the cluster secret of today"), []byte("a cluster secret of the tests")))
 	step := answer(t, n.doAdmin("POST", "/admin/cluster-secret/reseal", `{"reason":"exchange"}`), 200)
-	require.Equal(t, 4, step.GetInt("resealed"))
+	require.Equal(t, 6, step.GetInt("resealed"))
 	require.Equal(t, "null", step.Get("next").Type().String())
 	told := answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
 	require.Equal(t, 1, told.GetInt("unopened"))

@@ -71,7 +71,7 @@ var importLaw = map[string][]string{
 	"edge/registry":      {"edge", "engine", "ofac", "fsm/wire", "strictjson"},
 	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge/turns":         {},
-	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "engine/jws", "engine/permit", "ofac", "ofac/wallet", "fsm", "fsm/wire", "audit", "audit/merkle"},
+	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "engine/jws", "engine/permit", "ofac", "ofac/identifier", "ofac/wallet", "fsm", "fsm/wire", "audit", "audit/merkle"},
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},

@@ -15,6 +15,7 @@ import (
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
+	"railguard/ofac/identifier"
 	"railguard/strictjson"
 )
 
@@ -229,6 +230,20 @@ func toldPayment(x *leafjson.Screen) engine.Request {
 	return r
 }
 
+// shortBIC is how many characters a bank's code without a branch has.
+const shortBIC = 8
+
+// upperASCII returns a text with its letters a to z in upper case. No other letter changes: libraries
+// differ about them.
+func upperASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}, text)
+}
+
 // payOf returns the statement of a payment.
 func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 	payer := r.Payer
@@ -238,7 +253,7 @@ func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 		}
 	}
 	pay := permit.Pay{
-		Amount: amount, Chain: strings.ToUpper(r.Chain), Rail: strings.ToUpper(r.Rail),
+		Amount: amount, Chain: upperASCII(r.Chain), Rail: upperASCII(r.Rail),
 		Payee: engine.CanonicalWallet(r.Wallet), Payer: engine.CanonicalWallet(payer), Ref: r.Reference,
 	}
 	if pay.Payee != "" {
@@ -249,7 +264,11 @@ func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 	}
 	for i := range r.Identifiers[:r.IdentifierCount] {
 		told := &r.Identifiers[i]
-		pay.PayeeIDs = append(pay.PayeeIDs, permit.PayeeID(txnID, told.Class.String(), told.Form()))
+		form := told.Form()
+		if told.Class == identifier.BIC && len(form) == shortBIC {
+			form += "XXX" // ISO 9362: a code of eight characters is that of the head office.
+		}
+		pay.PayeeIDs = append(pay.PayeeIDs, permit.PayeeID(txnID, told.Class.String(), form))
 	}
 	slices.Sort(pay.PayeeIDs)
 	return pay

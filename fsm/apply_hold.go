@@ -22,7 +22,8 @@ func (m *ledger) soundPermit(seconds uint32) bool {
 }
 
 // holdOf returns for how many seconds a PROCEED is held; 0: it is not. A permit holds its payment
-// until a minute after its own end, so that one that nobody used frees its budget.
+// until a minute after its own end. Afterwards the hold is as any other: whoever had the permit may
+// have paid.
 func (m *ledger) holdOf(s *wire.Screen) uint32 {
 	if s.Hold == 0 && s.Permit != 0 {
 		return s.Permit + m.limits.PermitHoldBeyond
@@ -131,7 +132,7 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
-	case row.Permit || m.policy().HoldsReturn && !row.Counts:
+	case m.policy().HoldsReturn && !row.Counts:
 		_, freed := m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired, freed...)
 	default:

@@ -395,34 +395,37 @@ func TestDueNames(t *testing.T) {
 	require.Empty(t, leaf.Due(200).String())
 }
 
-// TestPermitHoldReturnsByItself (statement P10): a permit holds its payment until a minute after its
-// end. Nobody used it, so the budget is back then, whatever the policy says of holds. A hold that the
-// call asked for itself goes on counting.
-func TestPermitHoldReturnsByItself(t *testing.T) {
+// TestPermitHoldsItsPayment: a permit holds its payment until a minute after its end. Then the hold is
+// as any other: it counts until somebody says what became of it, unless the policy lets holds return.
+func TestPermitHoldsItsPayment(t *testing.T) {
+	for _, returns := range []bool{false, true} {
+		w := newWorld(t)
+		if returns {
+			policy := *engine.DefaultPolicy()
+			policy.HoldsReturn = true
+			w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy})
+		}
+		slot, _ := w.register("payer", dailyLimit(100))
+		s := w.screening(slot, 40*engine.Dollar)
+		s.Permit = 120
+		r := w.do(wire.KindScreen, s)
+		require.Equal(t, wire.Applied, r.Code)
+		var written leaf.Screen
+		require.NoError(t, leaf.DecodeScreen(r.Data, &written))
+		require.Equal(t, w.m.now+180*engine.Second, written.HoldUntil)
+		require.EqualValues(t, 120, written.PermitSeconds)
+		require.Equal(t, w.m.now-w.m.settings.ListSynced, written.ListAge)
+		require.Equal(t, [2]engine.USD{0, 40}, w.books(slot))
+		w.now += 179 * engine.Second
+		w.tick()
+		require.Equal(t, [2]engine.USD{0, 40}, w.books(slot))
+		w.now += 2 * engine.Second
+		w.tick()
+		left := map[bool]engine.USD{false: 40, true: 0}[returns]
+		require.Equal(t, [2]engine.USD{0, left}, w.books(slot))
+	}
 	w := newWorld(t)
 	slot, _ := w.register("payer", dailyLimit(100))
-	permitted := func(hold uint32) wire.Result {
-		s := w.screening(slot, 40*engine.Dollar)
-		s.Permit, s.Hold = 120, hold
-		return w.do(wire.KindScreen, s)
-	}
-	r := permitted(0)
-	var written leaf.Screen
-	require.NoError(t, leaf.DecodeScreen(r.Data, &written))
-	require.Equal(t, w.m.now+180*engine.Second, written.HoldUntil)
-	require.EqualValues(t, 120, written.PermitSeconds)
-	require.Equal(t, w.m.now-w.m.settings.ListSynced, written.ListAge)
-	require.Equal(t, [2]engine.USD{0, 40}, w.books(slot))
-	w.now += 179 * engine.Second
-	w.tick()
-	require.Equal(t, [2]engine.USD{0, 40}, w.books(slot))
-	w.now += 2 * engine.Second
-	w.tick()
-	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot), "an unused permit frees its budget")
-	require.Equal(t, wire.Applied, permitted(60).Code)
-	w.now += 61 * engine.Second
-	w.tick()
-	require.Equal(t, [2]engine.USD{0, 40}, w.books(slot), "the call asked for this hold, which counts until somebody says what became of it")
 	for _, seconds := range []uint32{1, 59, 301} {
 		s := w.screening(slot, engine.Dollar)
 		s.Permit = seconds
@@ -430,8 +433,8 @@ func TestPermitHoldReturnsByItself(t *testing.T) {
 	}
 	review := w.screening(slot, 1_000_000*engine.Dollar)
 	review.Permit = 120
-	r = w.do(wire.KindScreen, review)
-	require.NoError(t, leaf.DecodeScreen(r.Data, &written))
+	var written leaf.Screen
+	require.NoError(t, leaf.DecodeScreen(w.do(wire.KindScreen, review).Data, &written))
 	require.NotEqual(t, engine.Proceed, written.Verdict)
 	require.Zero(t, written.PermitSeconds, "a permit is for a PROCEED alone")
 }

@@ -100,7 +100,7 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 	if held != 0 {
 		m.openHold(holdRow{
 			Leaf: r.Leaf, ExpiresAt: m.now + held, Amount: s.Amount, Reference: reference,
-			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts, Permit: s.Hold == 0,
+			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
 		})
 	}
 }

@@ -154,7 +154,6 @@ type holdRow struct {
 	Unresolved uint64              // The leaf that says that it is unresolved; 0: its time is not over.
 	Approved   bool                // An approval opened it.
 	Counts     bool                // It never returns by itself, whatever the policy says.
-	Permit     bool                // A permit opened it, and it returns by itself, whatever the policy says.
 }
 
 // HoldState is the state of a payment that was held, settled or released.
@@ -219,7 +218,6 @@ func codeHoldRow(c *coder, row *holdRow) {
 	codeUnsigned(c, &row.Unresolved)
 	c.codeFlag(&row.Approved)
 	c.codeFlag(&row.Counts)
-	c.codeFlag(&row.Permit)
 }
 
 func codeOutcomeRow(c *coder, row *outcomeRow) {

@@ -207,16 +207,23 @@ func TestPermitKeysRotate(t *testing.T) {
 	require.Equal(t, "PROCEED", textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1}`), 200), "verdict"), "credentials stay good")
 }
 
-// TestUnusedPermitFreesItsBudget (statement P10).
-func TestUnusedPermitFreesItsBudget(t *testing.T) {
+// TestPermitHoldsItsPayment: whoever has a permit may pay until its end, so its payment counts until
+// somebody says what became of it.
+func TestPermitHoldsItsPayment(t *testing.T) {
 	n := newTestNode(t)
 	agent, token := n.registered(`,"spendPolicy":{"dailyLimitUSDC":25}`)
 	body := `{"token":"` + token + `",` + permittedPayment + `,"permit":{}}`
-	require.Equal(t, "PROCEED", textOf(answer(t, n.do("screener", "POST", "/v1/screen", body), 200), "verdict"))
+	got := answer(t, n.do("screener", "POST", "/v1/screen", body), 200)
+	require.Equal(t, "PROCEED", textOf(got, "verdict"))
+	require.Equal(t, "held", textOf(got, "hold", "state"))
 	held := func() int {
 		return answer(t, n.do("screener", "GET", "/v1/agents/"+agent+"/limits", ""), 200).GetInt("heldUSDC")
 	}
 	require.Equal(t, 25, held())
 	n.advance(181 * engine.Second)
-	require.Zero(t, held())
+	require.Equal(t, 25, held(), "unresolved")
+	short := answer(t, n.do("screener", "POST", "/v1/screen", strings.NewReplacer("25.00", "0", "inv-2026-0007", "another", `"permit"`, `"hold":{"ttlSeconds":30},"permit"`).Replace(body)), 200)
+	claims, err := n.verifyPermit(textOf(short, "permit"), testPublicURL, nil)
+	require.NoError(t, err)
+	require.Equal(t, 30*engine.Second, claims.Expires-claims.IssuedAt, "no permit is good longer than its hold")
 }

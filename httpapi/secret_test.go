@@ -82,7 +82,7 @@ func TestResealing(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(data), `"reason":"yearly exchange"`)
 	told = answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
-	require.Equal(t, values-edgekeys.ResealStep-1, told.GetInt("sealedByOlder"))
+	require.Equal(t, values-edgekeys.ResealStep-2, told.GetInt("sealedByOlder"))
 	n.resealed()
 	told = answer(t, n.doAdmin("GET", "/admin/cluster-secret", ""), 200)
 	require.Equal(t, values, told.GetInt("values"))

@@ -119,7 +119,7 @@ type ScreeningCall struct {
 	Permit     *struct {
 		TtlSeconds *int64  `json:"ttlSeconds,omitempty" range:"60-300" doc:"120 if it is not told."`
 		Aud        *string `json:"aud,omitempty" length:"1-256" doc:"Who may act on it; as the policy says (permits.audience), or this service itself, if it is not told."`
-	} `json:"permit,omitempty" doc:"Asks for a permit with a PROCEED: a signed statement that whoever is paid verifies by the key set. The payment is held until a minute after its end if no hold is asked for, and counts no more then unless it was settled. Needs a payee: cpWallet, cpName or cpIdentifiers."`
+	} `json:"permit,omitempty" doc:"Asks for a permit with a PROCEED: a signed statement that whoever is paid verifies by the key set. The payment is held until a minute after its end if no hold is asked for. Needs a payee: cpWallet, cpName or cpIdentifiers."`
 }
 
 type Screening struct {

@@ -127,10 +127,9 @@ type Verifier struct {
 	issuer string
 	now    func() time.Time
 
-	mutex  sync.Mutex
-	keys   *JWKS
-	keysAt time.Time
-	lists  map[string]heldStatus
+	mutex     sync.Mutex
+	published publishedKeys
+	lists     map[string]heldStatus
 }
 
 // heldStatus is a verified list. until is when it must be fetched again.
@@ -148,7 +147,7 @@ func NewVerifier(client *Client, issuer string, now func() time.Time) *Verifier 
 	if now == nil {
 		now = time.Now
 	}
-	return &Verifier{client: client, issuer: issuer, now: now, lists: map[string]heldStatus{}}
+	return &Verifier{client: client, issuer: issuer, now: now, published: publishedKeys{client: client, now: now}, lists: map[string]heldStatus{}}
 }
 
 // Verify returns the claims of a credential that is good and neither revoked nor suspended.
@@ -158,8 +157,8 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	var claims *Claims
-	err := v.withKeys(ctx, func() (err error) {
-		claims, err = VerifyToken(token, v.keys, v.issuer, v.now())
+	err := v.published.with(ctx, func(keys *JWKS) (err error) {
+		claims, err = VerifyToken(token, keys, v.issuer, v.now())
 		return err
 	})
 	if err != nil {
@@ -176,32 +175,6 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
 		return nil, err
 	}
 	return claims, nil
-}
-
-// withKeys calls do with the keys. If they lack a key, it reads new ones and calls do once
-// more.
-func (v *Verifier) withKeys(ctx context.Context, do func() error) error {
-	if v.keys == nil || v.now().Sub(v.keysAt) >= keysKept {
-		if err := v.readKeys(ctx); err != nil {
-			return err
-		}
-	}
-	err := do()
-	if !errors.Is(err, ErrTokenKey) || v.now().Sub(v.keysAt) < keysPause {
-		return err
-	}
-	if err := v.readKeys(ctx); err != nil {
-		return err
-	}
-	return do()
-}
-
-func (v *Verifier) readKeys(ctx context.Context) error {
-	keys, err := v.client.JWKS(ctx)
-	if err == nil {
-		v.keys, v.keysAt = keys, v.now()
-	}
-	return err
 }
 
 // list returns the list that a credential names; a kept one while its ttl and exp allow it.
@@ -222,8 +195,8 @@ func (v *Verifier) list(ctx context.Context, claims *Claims) (*statusList, error
 		return nil, fmt.Errorf("%w: %w", ErrStatusUnavailable, err)
 	}
 	var list *statusList
-	err := v.withKeys(ctx, func() (err error) {
-		list, err = openStatusList(claims, string(text), v.keys, v.now())
+	err := v.published.with(ctx, func(keys *JWKS) (err error) {
+		list, err = openStatusList(claims, string(text), keys, v.now())
 		return err
 	})
 	if err != nil {

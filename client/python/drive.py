@@ -4,7 +4,10 @@ import json
 import sys
 from decimal import Decimal
 
-from railguard import Client, RailguardError, TokenError, Verifier, WebhookError, parse_usd, verify_status, verify_token, verify_webhook
+from railguard import (
+    Client, FirstUses, PermitError, PermitKeys, RailguardError, TokenError, Verifier, WebhookError,
+    build_pay, parse_usd, pay_hash, verify_permit, verify_status, verify_token, verify_webhook,
+)
 from railguard.money import format_usd
 
 
@@ -136,6 +139,41 @@ def statuses(job):
     }
 
 
+def attempt(call):
+    """What came of a check: a permit's reason, or why it could not be made."""
+    try:
+        return call()
+    except PermitError as error:
+        return error.code
+    except RailguardError as error:
+        return error.code
+    except OverflowError:
+        return "full"
+    except (TypeError, ValueError):
+        return "error"
+
+
+def permits(job):
+    """Builds statements, and verifies permits: each by itself, and one after the other with kept keys and ids."""
+    def verify(one, keys, **more):
+        return verify_permit(
+            one["permit"], keys, one.get("issuer"), one.get("audience"), pay=one.get("pay"), paying=one.get("paying"), now=one["now"],
+            max_list_age=one.get("maxListAge"), sandbox=one.get("sandbox", False), **more)
+
+    now = [0]
+    keys = PermitKeys(Client(job["urls"], "", attempts=1), now=lambda: now[0])
+    uses, steps = FirstUses(job["most"], now=lambda: now[0]), []
+    for step in job["steps"]:
+        now[0] = step["now"]
+        steps.append(attempt(lambda: verify(step, keys, first_use=uses)["jti"]))
+    return {
+        "statements": [attempt(lambda: pay_hash(one)) for one in job["statements"]],
+        "pays": [attempt(lambda: build_pay(one["paying"], one["jti"])) for one in job["pays"]],
+        "cases": [attempt(lambda: verify(one, job["jwks"])["jti"]) for one in job["cases"]],
+        "steps": steps,
+    }
+
+
 def main():
     job = json.load(sys.stdin)
     if job["do"] == "storm":
@@ -144,6 +182,8 @@ def main():
         result = sandbox(job)
     elif job["do"] == "status":
         result = statuses(job)
+    elif job["do"] == "permits":
+        result = permits(job)
     else:
         result = {
             "cases": [run_case(case) for case in job["cases"]],

@@ -1,7 +1,10 @@
 // Runs the shared cases (client/testdata) for the tests: prints what came of each as JSON.
 
-import { Client, RailguardError, TokenError, Verifier, WebhookError, parseUSD, verifyStatus, verifyToken, verifyWebhook } from "./railguard.ts";
-import type { Claims, JWKS, Verdict } from "./railguard.ts";
+import {
+  Client, FirstUses, PermitError, PermitKeys, RailguardError, TokenError, Verifier, WebhookError,
+  buildPay, parseUSD, payHash, verifyPermit, verifyStatus, verifyToken, verifyWebhook,
+} from "./railguard.ts";
+import type { Claims, JWKS, Paying, PayStatement, PermitCheck, Verdict } from "./railguard.ts";
 
 declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void } };
 
@@ -172,6 +175,44 @@ async function statuses(job: StatusJob) {
   return { cases, steps };
 }
 
+type PermitCase = Omit<PermitCheck, "keys"> & { permit: string; now: number };
+
+interface PermitJob {
+  jwks: JWKS;
+  urls: string[];
+  most: number;
+  statements: PayStatement[];
+  pays: { jti: string; paying: Paying }[];
+  cases: PermitCase[];
+  steps: PermitCase[];
+}
+
+/** Builds statements, and verifies permits: each by itself, and one after the other with kept keys and ids. */
+async function permits(job: PermitJob) {
+  // What came of a check: a permit's reason, or why it could not be made.
+  const code = (error: unknown): string => {
+    if (error instanceof PermitError || error instanceof RailguardError) return error.code;
+    if (error instanceof RangeError && error.message.endsWith("full")) return "full";
+    if (error instanceof TypeError || error instanceof RangeError) return "error";
+    throw error;
+  };
+  let now = 0;
+  const keys = new PermitKeys(new Client({ addresses: job.urls, key: "", attempts: 1 }), () => now);
+  const uses = new FirstUses(job.most, () => now);
+  const steps: string[] = [];
+  for (const step of job.steps) {
+    now = step.now;
+    steps.push(await verifyPermit(step.permit, { ...step, keys, firstUse: uses.first }).then((claims) => claims.jti, code));
+  }
+  const cases: string[] = [];
+  for (const one of job.cases) cases.push(await verifyPermit(one.permit, { ...one, keys: job.jwks }).then((claims) => claims.jti, code));
+  const statements: string[] = [];
+  for (const one of job.statements) statements.push(await payHash(one).catch(code));
+  const pays: unknown[] = [];
+  for (const one of job.pays) pays.push(await buildPay(one.paying, one.jti).catch(code));
+  return { statements, pays, cases, steps };
+}
+
 let input = "";
 const decoder = new TextDecoder();
 for await (const chunk of process.stdin) input += decoder.decode(chunk, { stream: true });
@@ -180,6 +221,8 @@ if (job.do === "storm") {
   process.stdout.write(JSON.stringify(await storm(job)));
 } else if (job.do === "status") {
   process.stdout.write(JSON.stringify(await statuses(job)));
+} else if (job.do === "permits") {
+  process.stdout.write(JSON.stringify(await permits(job)));
 } else if (job.do === "sandbox") {
   process.stdout.write(JSON.stringify(await sandbox(job)));
 } else {

@@ -720,6 +720,37 @@ function readStatus(claims: Claims, list: StatusList): void {
   if (value !== 0) throw new StatusError(value === 2 ? "suspended" : "revoked"); // A value that has no meaning is no VALID.
 }
 
+/** The keys that a service publishes, kept for an hour, and read again before that, at most once a minute, if one is missing. */
+class Published {
+  #client: Client;
+  #now: () => number;
+  #keys: JWKS | null = null;
+  #at = 0;
+
+  constructor(client: Client, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  /** Calls act with the keys, and once more with new ones if they lack one. */
+  async use<T>(act: (keys: JWKS) => Promise<T>): Promise<T> {
+    const keys = this.#keys === null || this.#now() - this.#at >= keysKeptSeconds ? await this.#read() : this.#keys;
+    try {
+      return await act(keys);
+    } catch (error) {
+      if (!(error instanceof TokenError) || error.code !== "unknown_key" || this.#now() - this.#at < keysPauseSeconds) throw error;
+    }
+    return act(await this.#read());
+  }
+
+  async #read(): Promise<JWKS> {
+    const keys = await this.#client.jwks();
+    this.#keys = keys;
+    this.#at = this.#now();
+    return keys;
+  }
+}
+
 /**
  * Verifies credentials and their status, and keeps keys and lists as long as it may: most
  * verifications ask nobody. No API key is needed for either.
@@ -728,8 +759,7 @@ export class Verifier {
   #client: Client;
   #issuer: string;
   #now: () => number;
-  #keys: JWKS | null = null;
-  #keysAt = 0;
+  #published: Published;
   #lists = new Map<string, { list: StatusList; until: number }>();
 
   /** now in Unix seconds. */
@@ -737,30 +767,14 @@ export class Verifier {
     this.#client = client;
     this.#issuer = issuer;
     this.#now = now;
+    this.#published = new Published(client, now);
   }
 
   /** The claims of a credential that is good and neither revoked nor suspended; any rejection means that it may not be relied on. */
   async verify(token: string): Promise<Claims> {
-    const claims = await this.#withKeys((keys) => verifyToken(token, keys, this.#issuer, this.#now()));
+    const claims = await this.#published.use((keys) => verifyToken(token, keys, this.#issuer, this.#now()));
     readStatus(claims, await this.#list(claims));
     return claims;
-  }
-
-  async #withKeys<T>(act: (keys: JWKS) => Promise<T>): Promise<T> {
-    const keys = this.#keys === null || this.#now() - this.#keysAt >= keysKeptSeconds ? await this.#readKeys() : this.#keys;
-    try {
-      return await act(keys);
-    } catch (error) {
-      if (!(error instanceof TokenError) || error.code !== "unknown_key" || this.#now() - this.#keysAt < keysPauseSeconds) throw error;
-    }
-    return act(await this.#readKeys());
-  }
-
-  async #readKeys(): Promise<JWKS> {
-    const keys = await this.#client.jwks();
-    this.#keys = keys;
-    this.#keysAt = this.#now();
-    return keys;
   }
 
   async #list(claims: Claims): Promise<StatusList> {
@@ -776,11 +790,376 @@ export class Verifier {
     } catch {
       throw new StatusError("status_unknown");
     }
-    const list = await this.#withKeys((keys) => openStatusList(claims, text, keys, this.#now()));
+    const list = await this.#published.use((keys) => openStatusList(claims, text, keys, this.#now()));
     if (this.#lists.size >= listsMost) this.#lists.clear();
     this.#lists.set(uri, { list, until: Math.min(this.#now() + list.ttl, list.exp) });
     return list;
   }
+}
+
+export type PermitReason =
+  | "malformed" | "algorithm" | "type" | "key" | "signature" | "issuer" | "audience"
+  | "expired" | "early" | "lifetime" | "verdict" | "payment" | "list" | "used";
+
+/** Why a permit is not good: the first reason that holds. */
+export class PermitError extends Error {
+  code: PermitReason;
+  constructor(code: PermitReason) {
+    super(code);
+    this.name = "PermitError";
+    this.code = code;
+  }
+}
+
+/** What a permit says of the payment that it permits. It has no members but these. */
+export interface PayStatement {
+  amount: USD; // Shortest decimal.
+  currency: string; // USD.
+  asset?: string; // CAIP-19, of an x402 payment, as are units and nonce.
+  chain?: string; // Upper case, as is rail.
+  nonce?: string;
+  payee?: string; // Canonical wallet, as is payer.
+  payeeIds?: string[]; // In place of a wallet: sorted hashes of name and identifiers.
+  payer?: string;
+  rail?: string;
+  ref?: string; // The request's paymentRef.
+  units?: string;
+}
+
+/**
+ * What one is about to pay, in the words of the screening request. A payee is required: a
+ * wallet, or else a name or identifiers. What was not told when the payment was screened must
+ * not be told here, and the other way round.
+ */
+export interface Paying {
+  amount: USD;
+  chain?: string;
+  rail?: string;
+  payee?: string; // Wallet; with it name and identifiers do not count.
+  payer?: string; // Wallet.
+  name?: string; // Of the payee.
+  identifiers?: NonNullable<Payment["cpIdentifiers"]>;
+  ref?: string; // paymentRef.
+  asset?: string; // x402: the token (CAIP-19), its smallest units, and the authorization's nonce.
+  units?: string;
+  nonce?: string;
+}
+
+export interface PermitClaims {
+  iss: string;
+  sub: string;
+  aud: string;
+  jti: string; // The txnId, the same in every permit of a payment.
+  iat: number;
+  exp: number;
+  verdict: "PROCEED";
+  pay: PayStatement;
+  pay_hash: string;
+  lists: { age: number; maxAge: number; [member: string]: unknown };
+  cnf?: { jkt: string };
+  [member: string]: unknown;
+}
+
+/** Remembers an id until a time (Unix seconds), and returns whether it is new. */
+export type FirstUse = (jti: string, until: number) => boolean | Promise<boolean>;
+
+export interface PermitCheck {
+  keys: JWKS | PermitKeys;
+  issuer: string; // The public URL of the guard that you trust.
+  audience: string; // You, as the permit's author names you.
+  pay?: PayStatement; // What you are about to let happen, never what the permit says.
+  paying?: Paying; // In place of pay; the statement is built with the permit's jti.
+  now?: number; // Unix seconds.
+  maxListAge?: number; // Seconds; without it the permit's own bound counts alone.
+  firstUse?: FirstUse; // Without it nobody remembers that the permit was used. FirstUses has one.
+  sandbox?: boolean; // Whether permits of a sandbox are good too.
+}
+
+const permitMax = 4096;
+const permitType = "railguard-permit+jwt";
+const permitAhead = 60; // Seconds by which iat may be ahead of this clock.
+const permitLifetime = 300; // Seconds.
+const permitKept = 60; // Seconds behind exp for which a used id is remembered.
+const ownKeys = ["jwk", "jku", "x5c", "x5t", "x5t#S256", "x5u"];
+
+/**
+ * Checks a permit: form, key, signature (ES256 only), issuer, audience, time, verdict, your
+ * payment, the list's age, and first use at last. Rejects with a PermitError, or with another
+ * error if it cannot tell: keys or first use cannot be read, or the check itself is incomplete.
+ * After any rejection do not let the payment happen.
+ */
+export async function verifyPermit(permit: string, check: PermitCheck): Promise<PermitClaims> {
+  if (!check.keys || !check.issuer || !check.audience || (check.pay === undefined) === (check.paying === undefined)) {
+    throw new TypeError("a permit is checked with keys, issuer, audience, and either pay or paying");
+  }
+  let mine = await payHash(check.pay ?? (await buildPay(check.paying!, ""))); // What the caller got wrong is told whatever the permit says.
+  const claims = strictObject(await openPermit(permit, check)) as PermitClaims;
+  const { iat, exp, jti } = claims;
+  if (!whole(iat) || !whole(exp) || typeof jti !== "string" || !jti) throw new PermitError("malformed");
+  const now = Math.floor(check.now ?? Date.now() / 1000);
+  if (claims.iss !== check.issuer) throw new PermitError("issuer");
+  if (claims.aud !== check.audience) throw new PermitError("audience");
+  if (!(exp > now)) throw new PermitError("expired");
+  if (!(iat <= now + permitAhead)) throw new PermitError("early");
+  if (exp <= iat || exp - iat > permitLifetime) throw new PermitError("lifetime");
+  if (claims.verdict !== "PROCEED") throw new PermitError("verdict");
+  if (check.paying) mine = await payHash(await buildPay(check.paying, jti));
+  const said = await payHash(claims.pay).catch(() => "");
+  if (said !== claims.pay_hash || mine !== claims.pay_hash) throw new PermitError("payment");
+  const { age, maxAge } = (isObject(claims.lists) ? claims.lists : {}) as { age?: unknown; maxAge?: unknown };
+  if (!whole(age) || !whole(maxAge) || age > maxAge || (check.maxListAge !== undefined && age > check.maxListAge)) throw new PermitError("list");
+  if (check.firstUse && !(await check.firstUse(jti, exp + permitKept))) throw new PermitError("used");
+  return claims;
+}
+
+/** Checks form, header, key and signature; returns the bytes of what the permit says. */
+async function openPermit(permit: string, check: PermitCheck): Promise<Uint8Array> {
+  const parts = typeof permit === "string" && permit.length <= permitMax ? permit.split(".") : [];
+  if (parts.length !== 3) throw new PermitError("malformed");
+  const [headerRaw, payload, signature] = parts.map((part) => {
+    try {
+      return part === "" ? new Uint8Array() : segment(part);
+    } catch {
+      throw new PermitError("malformed");
+    }
+  });
+  const kid = readPermitHeader(strictObject(headerRaw), check.sandbox ?? false);
+  const key = await (check.keys instanceof PermitKeys ? check.keys.find(kid) : findKey(check.keys, kid)).catch((error: unknown) => {
+    throw error instanceof TokenError ? new PermitError("key") : error;
+  });
+  const signed = new TextEncoder().encode(parts[0] + "." + parts[1]);
+  if (signature.length !== 64 || !(await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, key, signature, signed))) throw new PermitError("signature");
+  return payload;
+}
+
+function readPermitHeader(header: Record<string, unknown>, sandbox: boolean): string {
+  const kid = header.kid;
+  if (header.alg !== "ES256") throw new PermitError("algorithm");
+  if (header.typ !== permitType) throw new PermitError("type");
+  if (typeof kid !== "string" || !/^(sandbox-)?pm-v[0-9]+$/.test(kid) || (kid.startsWith("sandbox-") && !sandbox)) throw new PermitError("key");
+  if (ownKeys.some((name) => Object.hasOwn(header, name))) throw new PermitError("key");
+  if (Object.keys(header).length !== 3) throw new PermitError("malformed");
+  return kid;
+}
+
+/** The keys of one issuer, read with a client and kept for an hour; no API key is needed. */
+export class PermitKeys {
+  #published: Published;
+
+  /** The client's address is the issuer of the permits, or another address of the same service. now in Unix seconds. */
+  constructor(client: Client, now = () => Date.now() / 1000) {
+    this.#published = new Published(client, now);
+  }
+
+  find(kid: string): Promise<CryptoKey> {
+    return this.#published.use((keys) => findKey(keys, kid));
+  }
+}
+
+/** Remembers used permits in memory: within one process, until it ends. `first` is a FirstUse. */
+export class FirstUses {
+  #most: number;
+  #now: () => number;
+  #until = new Map<string, number>();
+  #swept = -Infinity;
+
+  /** With more than most ids it throws a RangeError, as it could not promise to know another one. now in Unix seconds. */
+  constructor(most = 100_000, now = () => Date.now() / 1000) {
+    this.#most = most;
+    this.#now = now;
+  }
+
+  /** Whether an id is new; remembers it until a time, the later one if it comes again. */
+  first = (jti: string, until: number): boolean => {
+    const now = this.#now();
+    const known = this.#until.get(jti);
+    if (known !== undefined && now < known) {
+      this.#until.set(jti, Math.max(known, until));
+      return false;
+    }
+    this.#until.delete(jti);
+    if (this.#until.size >= this.#most && Math.abs(now - this.#swept) >= 1) {
+      for (const [one, end] of this.#until) if (now >= end) this.#until.delete(one);
+      this.#swept = now;
+    }
+    if (this.#until.size >= this.#most) throw new RangeError("the store of used permits is full");
+    this.#until.set(jti, until);
+    return true;
+  };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const whole = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0 && (value as number) < 1e15;
+const strictDepth = 16;
+const strictToken = /[\t\n\r ]*(?:([[\]{},:])|("(?:[^"\\]|\\.)*")|([^[\]{},:"\t\n\r ]+))/y;
+
+/**
+ * Reads a JSON object in which no member stands twice, at any depth, as JSON.parse does not. A
+ * whole number that is not written as one (1.0, 1e3, -0) or is too long is read as NaN.
+ */
+function strictObject(raw: Uint8Array): Record<string, unknown> {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw);
+    JSON.parse(text); // From here on it is known to be JSON.
+  } catch {
+    throw new PermitError("malformed");
+  }
+  if (/\\u[dD][89a-fA-F]/.test(text)) throw new PermitError("malformed"); // The escape of half of a character: no permit needs one.
+  let at = 0;
+  const next = (): RegExpExecArray => {
+    strictToken.lastIndex = at;
+    const token = strictToken.exec(text)!;
+    at = strictToken.lastIndex;
+    return token;
+  };
+  const value = (token: RegExpExecArray, depth: number): unknown => {
+    const [, sign, quoted, word] = token;
+    if (quoted) return JSON.parse(quoted);
+    if (word) return /^[-0-9]/.test(word) ? strictNumber(word) : JSON.parse(word);
+    if (depth === 0) throw new PermitError("malformed");
+    const list: unknown[] = [];
+    const members: Record<string, unknown> = Object.create(null);
+    for (let token = next(); token[1] !== "]" && token[1] !== "}"; token = next()) {
+      if (token[1] === ",") token = next();
+      if (sign === "[") {
+        list.push(value(token, depth - 1));
+        continue;
+      }
+      const name = JSON.parse(token[2]) as string;
+      if (name in members) throw new PermitError("malformed");
+      next(); // The colon.
+      members[name] = value(next(), depth - 1);
+    }
+    return sign === "[" ? list : members;
+  };
+  const object = value(next(), strictDepth);
+  if (!isObject(object)) throw new PermitError("malformed");
+  return object;
+}
+
+function strictNumber(word: string): number {
+  const number = Number(word);
+  return Number.isInteger(number) && !/^(0|-?[1-9][0-9]{0,14})$/.test(word) ? NaN : number;
+}
+
+const payMembers = ["amount", "asset", "chain", "currency", "nonce", "payee", "payeeIds", "payer", "rail", "ref", "units"];
+
+/** The value that binds a payment: b64url(SHA-256(JCS(pay))). */
+export async function payHash(pay: PayStatement): Promise<string> {
+  const texts = (value: unknown): value is string[] => Array.isArray(value) && value.every((text) => typeof text === "string");
+  const members = Object.entries(isObject(pay) ? pay : {}).filter(([, value]) => value !== undefined);
+  const closed = members.every(([name, value]) => payMembers.includes(name) && (name === "payeeIds" ? texts(value) : typeof value === "string"));
+  if (members.length === 0 || !closed) throw new TypeError("a payment's statement has texts, of its members alone");
+  members.sort(([one], [other]) => (one < other ? -1 : 1));
+  return hashText(JSON.stringify(Object.fromEntries(members))); // With texts alone this is RFC 8785.
+}
+
+async function hashText(text: string): Promise<string> {
+  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return btoa(String.fromCharCode(...sum)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+}
+
+// The letters of ASCII alone, so that all clients do the same.
+const upper = (text: string): string => text.replace(/[a-z]/g, (c) => c.toUpperCase());
+const lower = (text: string): string => text.replace(/[A-Z]/g, (c) => c.toLowerCase());
+/** Addresses of EVM chains and in bech32 in lower case; those in base58 stay as they are. */
+const canonicalWallet = (text: string): string => (/^0[xX][0-9a-fA-F]{40}$/.test(text) || text.startsWith("BC1") ? lower(text) : text);
+
+/**
+ * Builds the statement of the payment. jti is that of the permit, the payment's txnId: it salts
+ * the hashes of name and identifiers.
+ */
+export async function buildPay(paying: Paying, jti: string): Promise<PayStatement> {
+  const { asset = "", units = "", nonce = "", name = "", identifiers = [] } = paying;
+  if (units && !/^(0|[1-9][0-9]*)$/.test(units)) throw new RangeError("units are a whole number");
+  const pay: PayStatement = { amount: parseUSD(paying.amount), currency: "USD" };
+  const add = (member: "asset" | "chain" | "nonce" | "payee" | "payer" | "rail" | "ref" | "units", text: string): void => {
+    if (text) pay[member] = text;
+  };
+  add("chain", upper(paying.chain ?? ""));
+  add("rail", upper(paying.rail ?? ""));
+  add("payee", canonicalWallet(paying.payee ?? ""));
+  add("payer", canonicalWallet(paying.payer ?? ""));
+  add("ref", paying.ref ?? "");
+  add("units", units);
+  add("asset", asset.startsWith("eip155:") ? lower(asset) : asset);
+  add("nonce", /^0[xX][0-9a-fA-F]+$/.test(nonce) ? lower(nonce) : nonce);
+  if (pay.payee) return pay;
+  const known = identifiers.map(({ type, value }) => [type as string, identifierForm(type, value)]);
+  const blanks = /^[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
+  const written = name.replace(blanks, "").normalize("NFC");
+  if (written) known.push(["name", written]);
+  if (known.length === 0) throw new RangeError("a payment without a payee: it would be any payee's");
+  pay.payeeIds = (await Promise.all(known.map(([type, value]) => hashText(`${jti}\n${type}\n${value}`)))).sort();
+  return pay;
+}
+
+// Words that people write before a number.
+const writtenWords: Record<string, string[]> = { iban: ["IBAN"], imo: ["IMONO", "IMO"], mmsi: ["MMSI"], lei: ["LEI"], duns: ["DUNS"] };
+const documents = ["bic", "iban", "lei", "tax_id", "registration", "national_id", "passport", "imo", "mmsi", "aircraft_tail", "duns", "account"];
+
+/** The normal form of an identifier, in which two spellings are the same. It reads ASCII alone. */
+function identifierForm(type: string, text: string): string {
+  if (/[^\x00-\x7f]/.test(text)) throw new RangeError("not an identifier in ASCII");
+  let form: string;
+  if (type === "email") form = emailForm(text);
+  else if (type === "website") form = hostForm(hostOf(text));
+  else if (type === "phone") form = phoneForm(text);
+  else if (documents.includes(type)) form = documentForm(type, text);
+  else throw new RangeError("not a type of identifier");
+  if (!form) throw new RangeError("not an identifier in ASCII");
+  return form;
+}
+
+/** Letters and digits, in upper case. A BIC of a main office has eleven characters. */
+function documentForm(type: string, text: string): string {
+  let form = upper(text.replace(/[^A-Za-z0-9]/g, ""));
+  for (const word of writtenWords[type] ?? []) {
+    const rest = form.slice(word.length);
+    if (form.startsWith(word) && rest && (rest[0] <= "9" || form.length > 15)) form = rest;
+  }
+  if (type === "bic" && form.length === 12) return form.slice(0, 8) + form.slice(9); // The ninth character is a terminal's.
+  return type === "bic" && form.length === 8 ? form + "XXX" : form;
+}
+
+const trimSigns = (text: string): string => text.replace(/^[ \t\r\n"'<>,;]+|[ \t\r\n"'<>,;]+$/g, "");
+
+/** An address as people write it, with a name before it or "mailto:". */
+function emailForm(text: string): string {
+  text = trimSigns(text);
+  if (text.includes("<")) text = trimSigns(text.slice(text.lastIndexOf("<")));
+  if (text.length > 7 && lower(text.slice(0, 7)) === "mailto:") text = text.slice(7);
+  if (text.indexOf("?") > 0) text = text.slice(0, text.indexOf("?"));
+  const at = text.lastIndexOf("@");
+  const host = hostForm(text.slice(at + 1));
+  if (at <= 0 || !host) return "";
+  return lower(text.slice(0, at).replace(/[\x00-\x20]/g, "")) + "@" + (host === "googlemail.com" ? "gmail.com" : host);
+}
+
+/** The host of an address of the web. */
+function hostOf(text: string): string {
+  text = trimSigns(text);
+  if (/^[^:]+:[/\\]/.test(text)) text = text.slice(text.indexOf(":") + 1).replace(/^[/\\]+/, "");
+  text = text.replace(/^[/\\ ]+/, "").split(/[/\\?#]/, 1)[0];
+  text = text.slice(text.lastIndexOf("@") + 1);
+  return text.split(":").length === 2 ? text.slice(0, text.indexOf(":")) : text;
+}
+
+function hostForm(host: string): string {
+  const form = lower(host).replace(/[\x00-\x20[\]()]/g, "").replace(/\.+$/, "");
+  return form.startsWith("www.") && form.indexOf(".", 4) > 4 ? form.slice(4) : form;
+}
+
+/** The digits of a telephone number (E.164), without "(0)", "00" and an extension. */
+function phoneForm(text: string): string {
+  let form = "";
+  for (let at = 0; at < text.length; at++) {
+    if (form && text.startsWith("(0)", at)) at += 2;
+    else if (/[0-9]/.test(text[at])) form += text[at];
+    else if (form.length > 5 && "xXeE#;".includes(text[at])) break;
+  }
+  return form.length > 2 && form.startsWith("00") ? form.slice(2) : form;
 }
 
 const webhookTolerance = 300; // Seconds.

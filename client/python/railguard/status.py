@@ -6,12 +6,11 @@ import time
 import zlib
 
 from .client import RailguardError
+from .keys import Published
 from .verify import _LEEWAY, TokenError, _object, _segment, _text, open_token, verify_token
 
 _LIST_MAX = 256 << 10  # Of a token.
 _BITS_MAX = 1 << 20  # Of a list, unpacked.
-_KEYS_KEPT = 3600
-_KEYS_PAUSE = 60  # Between two readings of the keys for a kid that they lack.
 _LISTS_MOST = 64
 _PATH = re.compile(r"/status-lists/[0-9]{1,19}\Z", re.ASCII)
 
@@ -83,29 +82,15 @@ class Verifier:
 
     def __init__(self, client, issuer, now=time.time):
         self._client, self._issuer, self._now = client, issuer, now
-        self._keys, self._keys_at, self._lists = None, 0, {}
+        self._published, self._lists = Published(client, now), {}
         self._lock = threading.Lock()
 
     def verify(self, token):
         """Return the claims of a credential that is good and neither revoked nor suspended; raise otherwise."""
         with self._lock:
-            claims = self._with_keys(lambda: verify_token(token, self._keys, self._issuer, self._now()))
+            claims = self._published.use(lambda keys: verify_token(token, keys, self._issuer, self._now()))
             _read(claims, self._list(claims))
             return claims
-
-    def _with_keys(self, do):
-        if self._keys is None or self._now() - self._keys_at >= _KEYS_KEPT:
-            self._read_keys()
-        try:
-            return do()
-        except TokenError as error:
-            if error.code != "unknown_key" or self._now() - self._keys_at < _KEYS_PAUSE:
-                raise
-        self._read_keys()
-        return do()
-
-    def _read_keys(self):
-        self._keys, self._keys_at = self._client.jwks(), self._now()
 
     def _list(self, claims):
         uri = _reference(claims)["uri"]
@@ -120,7 +105,7 @@ class Verifier:
             text = self._client.status_list(path.group())
         except RailguardError as error:
             raise StatusError("status_unknown") from error
-        bits, ttl, end = self._with_keys(lambda: _open(claims, text, self._keys, self._now()))
+        bits, ttl, end = self._published.use(lambda keys: _open(claims, text, keys, self._now()))
         if len(self._lists) >= _LISTS_MOST:
             self._lists.clear()
         self._lists[uri] = (bits, min(self._now() + ttl, end))

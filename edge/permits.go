@@ -79,8 +79,7 @@ func (j *Judge) checkPermit() error {
 	if key == nil {
 		return Conflict("format_not_ready", "this cluster has no key for permits yet: an admin makes one with `railguard signing-key rotate --for permit`", nil)
 	}
-	if _, err := j.Terms.Signer(key.KID); err != nil {
-		j.shared.deps.Logger.Error("cannot sign permits", "error", err)
+	if _, err := j.Terms.Signer(key.KID); err != nil { // The node said why when it opened its keys.
 		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
 	}
 	s.permit.terms = j.Terms.permitTerms(s.permit.audience)

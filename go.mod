@@ -11,6 +11,7 @@ require (
 	github.com/chromedp/chromedp v0.14.2
 	github.com/cloudflare/circl v1.6.5
 	github.com/dchest/siphash v1.2.3
+	github.com/dunglas/httpsfv v1.1.2
 	github.com/fxamacker/cbor/v2 v2.9.6
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/hashicorp/go-hclog v1.6.2
@@ -42,7 +43,6 @@ require (
 	github.com/armon/go-metrics v0.4.1 // indirect
 	github.com/boltdb/bolt v1.3.1 // indirect
 	github.com/chromedp/sysutil v1.1.0 // indirect
-	github.com/dunglas/httpsfv v1.1.2 // indirect
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20250725192818-e39067aee2d2 // indirect
 	github.com/gobwas/httphead v0.1.0 // indirect

@@ -209,7 +209,7 @@ func (m *Message) appendBase(dst []byte, input *signatureInput, authority string
 	for i := range input.components {
 		name := input.components[i].name
 		dst = append(append(append(dst, '"'), name...), `": `...)
-		if name[0] == '@' {
+		if strings.HasPrefix(name, "@") {
 			dst = append(m.appendDerived(dst, name, authority), '\n')
 			continue
 		}

@@ -93,90 +93,103 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestMessageOutcomes signs what the input says and changes the request afterwards.
+// messageCases are inputs that are signed, and what is then changed.
+var messageCases = []struct {
+	name, input string
+	change      func(*sent)
+	reason      Reason
+}{
+	{"as it should be", usualInput, none, ""},
+	{"more than it must", as(`("@method"`, `("content-type" "@scheme" "@request-target" "@query" "@method"`), none, ""},
+	{"a nonce and alg", usualInput + `;nonce="abc";alg="ed25519"`, none, ""},
+	{"without a tag", as(`;tag="railguard"`, ``), none, ""},
+	{"with another tag", as(`railguard`, `web-bot-auth`), none, ""},
+	{"target-uri alone", as(`"@authority" "@path"`, `"@target-uri"`), none, ""},
+	{"Host in other letters", usualInput, func(s *sent) { s.Host = "GUARD.example.org:443" }, ""},
+	{"Host of a proxy", usualInput, func(s *sent) { s.Host = "10.0.0.7:8080" }, ""},
+	{"no Host", usualInput, func(s *sent) { s.Host = "" }, ""},
+	{"white space around values", usualInput, func(s *sent) { s.set("idempotency-key", " "+testID+"\t") }, ""},
+
+	{"no signature", usualInput, func(s *sent) { s.remove("signature-input") }, Missing},
+	{"neither", usualInput, func(s *sent) { s.remove("signature-input"); s.remove("signature") }, Missing},
+	{"short and without a tag", as(` "content-digest"`, ``)[:len(usualInput)-len(` "content-digest"`)-len(`;tag="railguard"`)], none, Missing},
+	{"short and with another tag", strings.Replace(as(` "content-digest"`, ``), "railguard", "web-bot-auth", 1), none, Missing},
+	{"keyid of another", as("KEY", "other"), none, Missing},
+	{"no keyid", as(`;keyid="KEY"`, ``), none, Missing},
+	{"keyid is a token", as(`"KEY"`, `aKEY`), none, Missing},
+
+	{"no method", as(`"@method" `, ``), none, Component},
+	{"no authority", as(`"@authority" `, ``), none, Component},
+	{"no path", as(`"@path" `, ``), none, Component},
+	{"no digest", as(` "content-digest"`, ``), none, Component},
+	{"no idempotency key", as(` "idempotency-key"`, ``), none, Component},
+	{"a query that is not covered", usualInput, func(s *sent) { s.Query = "?a=1" }, Component},
+	{"a header that is not there", as(`("@method"`, `("x-more" "@method"`), none, Component},
+	{"two idempotency keys", usualInput, func(s *sent) { s.pairs = append(s.pairs, "idempotency-key", "b") }, WrongKey},
+	{"a digest of another kind", usualInput, none, Component}, // See below, for the next two as well.
+	{"two idempotency keys, signed", usualInput, none, Component},
+	{"a header beyond ASCII", usualInput, none, Component},
+
+	{"a component with a parameter", as(`"content-digest"`, `"content-digest" "content-type";sf`), none, Malformed},
+	{"a component of a parameter alone", as(`"content-digest"`, `"content-digest";sf`), none, Malformed},
+	{"a component twice", as(`("@method"`, `("@method" "@method"`), none, Malformed},
+	{"a component of answers", as(`("@method"`, `("@status" "@method"`), none, Malformed},
+	{"a header in capitals", as(`("@method"`, `("Content-Type" "@method"`), none, Malformed},
+	{"an empty name", as(`("@method"`, `("" "@method"`), none, Malformed},
+	{"a parameter of its own", usualInput + `;x=1`, none, Malformed},
+	{"created is a text", as(`=1795437000`, `="1795437000"`), none, Malformed},
+	{"created is a fraction", as(`=1795437000`, `=1795437000.5`), none, Malformed},
+	{"tag is a token", as(`"railguard"`, `railguard`), none, Malformed},
+	{"no bytes for the label", usualInput, func(s *sent) { s.set("signature", "sig2=:AAAA:") }, Malformed},
+	{"no Signature", usualInput, func(s *sent) { s.remove("signature") }, Malformed},
+	{"a signature of 63 bytes", usualInput, func(s *sent) { s.set("signature", "sig1=:"+strings.Repeat("AAAA", 21)+":") }, Malformed},
+	{"no base64", usualInput, func(s *sent) { s.set("signature", "sig1=:A:") }, Malformed},
+	{"a text", usualInput, func(s *sent) { s.set("signature", `sig1="A"`) }, Malformed},
+	{"unreadable, of ours by its key", usualInput, func(s *sent) { s.set("signature-input", "sig1="+s.pairs[7][5:]+";") }, Malformed},
+	{"unreadable, of ours by its tag", usualInput, func(s *sent) { s.set("signature-input", `sig1=();tag="railguard";`) }, Malformed},
+	{"unreadable, of others", usualInput, func(s *sent) { s.set("signature-input", `keyId="a",algorithm="b"`) }, Missing},
+	{"unreadable, too long", usualInput, func(s *sent) { s.set("signature-input", `sig1=();x="`+strings.Repeat("a", fieldMax)+`"`) }, Missing},
+
+	{"alg of another key", usualInput + `;alg="ecdsa-p256-sha256"`, none, Algorithm},
+	{"alg in other letters", usualInput + `;alg="Ed25519"`, none, Algorithm},
+	{"another method", usualInput, func(s *sent) { s.Method = "PUT" }, WrongKey},
+	{"another path", usualInput, func(s *sent) { s.Path = "/v1/screen/dry-run" }, WrongKey},
+	{"another digest", usualInput, func(s *sent) { s.set("content-digest", ContentDigest(nil)) }, WrongKey},
+	{"another idempotency key", usualInput, func(s *sent) { s.set("idempotency-key", "other") }, WrongKey},
+	{"another parameter", usualInput, func(s *sent) { s.set("signature-input", strings.Replace(s.pairs[7], "1795437120", "1795437121", 1)) }, WrongKey},
+	{"another body", usualInput, func(s *sent) { s.Body = append([]byte(" "), s.Body...) }, Request},
+
+	{"no created", as(`;created=1795437000`, ``), none, Lifetime},
+	{"no expires", as(`;expires=1795437120`, ``), none, Lifetime},
+	{"expires at once", as(`7120`, `7000`), none, Lifetime},
+	{"negative", as(`=1795437000`, `=-1795437000`), none, Lifetime},
+	{"beyond all times", as(`=1795437120`, `=8589934592`), none, Lifetime},
+	{"121 seconds ago", as(`=1795437000`, `=1795436879`), none, Old},
+	{"120 seconds ago", as(`=1795437000`, `=1795436880`), none, ""},
+	{"61 seconds ahead", as(`=1795437000`, `=1795437061`), none, Early},
+	{"60 seconds ahead", as(`=1795437000`, `=1795437060`), none, ""},
+	{"expired", strings.Replace(as(`=1795437000`, `=1795436940`), `=1795437120`, `=1795437000`, 1), none, Expired},
+}
+
+const usualInput = usualComponents + usualTimes + `;keyid="KEY";tag="railguard"`
+
+// as is the usual input with a change.
+func as(old, new string) string { return strings.Replace(usualInput, old, new, 1) }
+
+func none(*sent) {}
+
 func TestMessageOutcomes(t *testing.T) {
 	edwards, p256 := testKeys(t, "agent A")
 	thief, _ := testKeys(t, "agent B")
-	usual := usualComponents + usualTimes + `;keyid="KEY";tag="railguard"`
-	as := func(old, new string) string { return strings.Replace(usual, old, new, 1) }
-	none := func(*sent) {}
-	for _, c := range []struct {
-		name, input string
-		change      func(*sent)
-		reason      Reason
-	}{
-		{"as it should be", usual, none, ""},
-		{"more than it must", as(`("@method"`, `("content-type" "@scheme" "@request-target" "@query" "@method"`), none, ""},
-		{"a nonce and alg", usual + `;nonce="abc";alg="ed25519"`, none, ""},
-		{"without a tag", as(`;tag="railguard"`, ``), none, ""},
-		{"with another tag", as(`railguard`, `web-bot-auth`), none, ""},
-		{"target-uri alone", as(`"@authority" "@path"`, `"@target-uri"`), none, ""},
-		{"Host in other letters", usual, func(s *sent) { s.Host = "GUARD.example.org:443" }, ""},
-		{"Host of a proxy", usual, func(s *sent) { s.Host = "10.0.0.7:8080" }, ""},
-		{"no Host", usual, func(s *sent) { s.Host = "" }, ""},
-		{"white space around values", usual, func(s *sent) { s.set("idempotency-key", " "+testID+"\t") }, ""},
-
-		{"no signature", usual, func(s *sent) { s.remove("signature-input") }, Missing},
-		{"neither", usual, func(s *sent) { s.remove("signature-input"); s.remove("signature") }, Missing},
-		{"short and without a tag", as(` "content-digest"`, ``)[:len(usual)-len(` "content-digest"`)-len(`;tag="railguard"`)], none, Missing},
-		{"short and with another tag", strings.Replace(as(` "content-digest"`, ``), "railguard", "web-bot-auth", 1), none, Missing},
-		{"keyid of another", as("KEY", "other"), none, Missing},
-		{"no keyid", as(`;keyid="KEY"`, ``), none, Missing},
-		{"keyid is a token", as(`"KEY"`, `aKEY`), none, Missing},
-
-		{"no method", as(`"@method" `, ``), none, Component},
-		{"no authority", as(`"@authority" `, ``), none, Component},
-		{"no path", as(`"@path" `, ``), none, Component},
-		{"no digest", as(` "content-digest"`, ``), none, Component},
-		{"no idempotency key", as(` "idempotency-key"`, ``), none, Component},
-		{"a query that is not covered", usual, func(s *sent) { s.Query = "?a=1" }, Component},
-		{"a header that is not there", as(`("@method"`, `("x-more" "@method"`), none, Component},
-		{"two idempotency keys", usual, func(s *sent) { s.pairs = append(s.pairs, "idempotency-key", "b") }, WrongKey},
-		{"a digest of another kind", usual, none, Component}, // See below.
-
-		{"a component with a parameter", as(`"content-digest"`, `"content-digest" "content-type";sf`), none, Malformed},
-		{"a component of a parameter alone", as(`"content-digest"`, `"content-digest";sf`), none, Malformed},
-		{"a component twice", as(`("@method"`, `("@method" "@method"`), none, Malformed},
-		{"a component of answers", as(`("@method"`, `("@status" "@method"`), none, Malformed},
-		{"a header in capitals", as(`("@method"`, `("Content-Type" "@method"`), none, Malformed},
-		{"an empty name", as(`("@method"`, `("" "@method"`), none, Malformed},
-		{"a parameter of its own", usual + `;x=1`, none, Malformed},
-		{"created is a text", as(`=1795437000`, `="1795437000"`), none, Malformed},
-		{"created is a fraction", as(`=1795437000`, `=1795437000.5`), none, Malformed},
-		{"tag is a token", as(`"railguard"`, `railguard`), none, Malformed},
-		{"no bytes for the label", usual, func(s *sent) { s.set("signature", "sig2=:AAAA:") }, Malformed},
-		{"no Signature", usual, func(s *sent) { s.remove("signature") }, Malformed},
-		{"a signature of 63 bytes", usual, func(s *sent) { s.set("signature", "sig1=:"+strings.Repeat("AAAA", 21)+":") }, Malformed},
-		{"no base64", usual, func(s *sent) { s.set("signature", "sig1=:A:") }, Malformed},
-		{"a text", usual, func(s *sent) { s.set("signature", `sig1="A"`) }, Malformed},
-		{"unreadable, of ours by its key", usual, func(s *sent) { s.set("signature-input", "sig1="+s.pairs[7][5:]+";") }, Malformed},
-		{"unreadable, of ours by its tag", usual, func(s *sent) { s.set("signature-input", `sig1=();tag="railguard";`) }, Malformed},
-		{"unreadable, of others", usual, func(s *sent) { s.set("signature-input", `keyId="a",algorithm="b"`) }, Missing},
-		{"unreadable, too long", usual, func(s *sent) { s.set("signature-input", `sig1=();x="`+strings.Repeat("a", fieldMax)+`"`) }, Missing},
-
-		{"alg of another key", usual + `;alg="ecdsa-p256-sha256"`, none, Algorithm},
-		{"alg in other letters", usual + `;alg="Ed25519"`, none, Algorithm},
-		{"another method", usual, func(s *sent) { s.Method = "PUT" }, WrongKey},
-		{"another path", usual, func(s *sent) { s.Path = "/v1/screen/dry-run" }, WrongKey},
-		{"another digest", usual, func(s *sent) { s.set("content-digest", ContentDigest(nil)) }, WrongKey},
-		{"another idempotency key", usual, func(s *sent) { s.set("idempotency-key", "other") }, WrongKey},
-		{"another parameter", usual, func(s *sent) { s.set("signature-input", strings.Replace(s.pairs[7], "1795437120", "1795437121", 1)) }, WrongKey},
-		{"another body", usual, func(s *sent) { s.Body = append([]byte(" "), s.Body...) }, Request},
-
-		{"no created", as(`;created=1795437000`, ``), none, Lifetime},
-		{"no expires", as(`;expires=1795437120`, ``), none, Lifetime},
-		{"expires at once", as(`7120`, `7000`), none, Lifetime},
-		{"negative", as(`=1795437000`, `=-1795437000`), none, Lifetime},
-		{"beyond all times", as(`=1795437120`, `=8589934592`), none, Lifetime},
-		{"121 seconds ago", as(`=1795437000`, `=1795436879`), none, Old},
-		{"120 seconds ago", as(`=1795437000`, `=1795436880`), none, ""},
-		{"61 seconds ahead", as(`=1795437000`, `=1795437061`), none, Early},
-		{"60 seconds ahead", as(`=1795437000`, `=1795437060`), none, ""},
-		{"expired", strings.Replace(as(`=1795437000`, `=1795436940`), `=1795437120`, `=1795437000`, 1), none, Expired},
-	} {
+	for _, c := range messageCases {
 		s := testSent()
-		if c.name == "a digest of another kind" {
+		switch c.name {
+		case "a digest of another kind":
 			s.set("content-digest", "sha-512=:AAAA:")
+		case "two idempotency keys, signed":
+			s.pairs = append(s.pairs, "idempotency-key", "b")
+		case "a header beyond ASCII":
+			s.set("idempotency-key", "ü")
 		}
 		s.sign(t, edwards, c.input, "guard.example.org")
 		c.change(s)
@@ -189,10 +202,10 @@ func TestMessageOutcomes(t *testing.T) {
 		}
 	}
 	s := testSent()
-	s.sign(t, thief, strings.Replace(usual, "KEY", publicKey(t, edwards).Thumbprint(), 1), "guard.example.org")
+	s.sign(t, thief, strings.Replace(usualInput, "KEY", publicKey(t, edwards).Thumbprint(), 1), "guard.example.org")
 	_, err := s.verify(publicKey(t, edwards))
 	require.Equal(t, WrongKey, reasonOf(err), "keyid of the credential's key, signed by a thief")
-	s.sign(t, edwards, usual, "guard.example.org")
+	s.sign(t, edwards, usualInput, "guard.example.org")
 	signature, err := readBytes(s.pairs[9], "sig1")
 	require.NoError(t, err)
 	for bit := range 8 * len(signature) {

@@ -98,6 +98,9 @@ func TestProofOfAnotherKey(t *testing.T) {
 			require.Equal(t, Signature, reasonOf(err), "%s bit %d", alg, bit)
 			signature[bit/8] ^= 1 << (bit % 8)
 		}
+		padded := append(append(append([]byte{}, signature[:32]...), 0), signature[32:]...) // The same numbers.
+		_, err = VerifyJWS(raw[:at]+base64.RawURLEncoding.EncodeToString(padded), want)
+		require.Equal(t, Signature, reasonOf(err))
 		for _, size := range []int{1, 63, 65, 70, 96} {
 			_, err := VerifyJWS(raw[:at]+base64.RawURLEncoding.EncodeToString(make([]byte, size)), want)
 			require.Equal(t, Signature, reasonOf(err))

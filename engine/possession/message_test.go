@@ -290,6 +290,8 @@ func TestSeveralSignatures(t *testing.T) {
 		{bad + ", " + input, zeros + ", " + signature, ""}, // One good one is enough.
 		{input + ", " + bad, signature + ", " + zeros, ""},
 		{bad, zeros, WrongKey},
+		{bad + `, c=();keyid="` + key.Thumbprint() + `";tag="railguard"`, zeros + ", c" + zeros[3:], WrongKey}, // The first one's reason.
+		{`c=();keyid="` + key.Thumbprint() + `";tag="railguard", ` + bad, zeros + ", c" + zeros[3:], Component},
 		{bad + ", " + strings.Replace(bad, "bad", "bad2", 1), zeros + ", bad2" + zeros[3:], WrongKey},
 		{bad + ", " + strings.Replace(bad, "bad", "bad2", 1) + ", " + input, zeros + ", bad2" + zeros[3:] + ", " + signature, Malformed}, // A bound on work.
 		{input + ", " + input, signature, Malformed},

@@ -15,7 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/engine"
 	"railguard/engine/jws"
+	"railguard/strictjson"
 )
 
 func canonical(document, omit string) (string, error) {
@@ -222,5 +224,26 @@ func FuzzCanonical(f *testing.F) {
 		again, err := c.Append(nil, out, "", 16)
 		require.NoError(t, err)
 		require.Equal(t, out, again)
+	})
+}
+
+// FuzzCanonicalIsTheBorders: a request that the border takes has a canonical form, but for its
+// numbers, and what the border refuses has none.
+func FuzzCanonicalIsTheBorders(f *testing.F) {
+	for _, seed := range []string{
+		`{"b":[1,2.5e3,{"z":null,"a":"\u00fc\ud83d\ude00"}],"a":true}`, `{"a":1,"\u0061":2}`, `{"a":"\ud800"}`, `{"a":01}`, "{\"a\":\"\xff\"}", `{} `, `[]`, `{"a":1}}`, strings.Repeat(`{"a":`, 33),
+	} {
+		f.Add([]byte(seed))
+	}
+	var c Canonicaliser
+	var border strictjson.Validator
+	f.Fuzz(func(t *testing.T, document []byte) {
+		_, err := c.RequestHash(document, engine.JSONDepthMax)
+		switch refusal := border.Check(document, 1<<20); {
+		case refusal == nil:
+			require.True(t, err == nil || err == ErrNumber, "%q: %v", document, err)
+		case refusal != strictjson.ErrMembers:
+			require.Error(t, err, "%q: %v", document, refusal)
+		}
 	})
 }

@@ -98,7 +98,7 @@ func readBytes(text, label string) (found []byte, err error) {
 		}
 		labels = append(labels, name)
 		value, err := r.readItem()
-		if err != nil || value.kind != 'b' || r.skipped(';') {
+		if err != nil || value.kind != 'b' {
 			return errField
 		}
 		if name == label {

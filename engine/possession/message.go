@@ -15,7 +15,8 @@ import (
 // missing. Without it such a signature is somebody else's business.
 const Tag = "railguard"
 
-// AuthoritiesMax is how many authorities one service may have: a bad signature is tried with each.
+// AuthoritiesMax is how many authorities one service may have: a bad signature is tried with each. Those
+// beyond are not tried, so whoever takes them from the operator refuses more.
 const AuthoritiesMax = 4
 
 // judgedMax is how many signatures of the credential's key are judged, of those in one request.
@@ -32,7 +33,7 @@ type Message struct {
 	Path        string // As it was sent, escaped.
 	Query       string // With its question mark, as it was sent; "": none.
 	// Header returns the lines of a header by its name in lower case. Those that a server keeps
-	// elsewhere, such as content-length, count too.
+	// elsewhere, such as host and content-length, count too.
 	Header func(name string) []string
 	Body   []byte
 }

@@ -148,6 +148,7 @@ var messageCases = []struct {
 	{"unreadable, of ours by its key", usualInput, func(s *sent) { s.set("signature-input", "sig1="+s.pairs[7][5:]+";") }, Malformed},
 	{"unreadable, of ours by its tag", usualInput, func(s *sent) { s.set("signature-input", `sig1=();tag="railguard";`) }, Malformed},
 	{"unreadable, of others", usualInput, func(s *sent) { s.set("signature-input", `keyId="a",algorithm="b"`) }, Missing},
+	{"too long, with one of ours", usualInput, func(s *sent) { s.set("signature-input", s.pairs[7]+`, b=();x="`+strings.Repeat("a", fieldMax)+`"`) }, Malformed},
 	{"unreadable, too long", usualInput, func(s *sent) { s.set("signature-input", `sig1=();x="`+strings.Repeat("a", fieldMax)+`"`) }, Missing},
 
 	{"alg of another key", usualInput + `;alg="ecdsa-p256-sha256"`, none, Algorithm},
@@ -241,6 +242,17 @@ func TestAuthority(t *testing.T) {
 			_, err := s.verify(key)
 			require.Equal(t, c.reason, reasonOf(err), "%s to %s: %v", c.signed, c.host, err)
 		}
+	}
+	for count, reason := range map[int]Reason{AuthoritiesMax - 1: "", AuthoritiesMax: WrongKey} { // How many stand before it.
+		s := testSent()
+		s.Host, s.Authorities = "", nil
+		for i := range count {
+			s.Authorities = append(s.Authorities, fmt.Sprint(i, ".example"))
+		}
+		s.Authorities = append(s.Authorities, "last.example")
+		s.sign(t, edwards, usualInput, "last.example")
+		_, err := s.verify(key)
+		require.Equal(t, reason, reasonOf(err))
 	}
 	require.Equal(t, "a:80", normalAuthority("A:80", "https"))
 	require.Equal(t, "a", normalAuthority("A:80", "http"))

@@ -46,7 +46,7 @@ type Claims struct {
 // Want is what a proof must be for.
 type Want struct {
 	Window
-	Key      *Key // Of the credential.
+	Key      *Key // Of the credential; never nil.
 	Audience string
 	Act      string
 	Request  [32]byte

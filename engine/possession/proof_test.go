@@ -72,6 +72,16 @@ func TestProof(t *testing.T) {
 	}
 }
 
+func TestSubReasons(t *testing.T) {
+	for sub, reasons := range map[engine.Sub][]Reason{
+		7: {Malformed, Algorithm, WrongKey, Signature}, 8: {Component, Audience, Action, Request}, 9: {Lifetime, Old, Early, Expired}, 10: {Missing},
+	} {
+		for _, reason := range reasons {
+			require.Equal(t, sub, reason.Sub(), "%s", reason)
+		}
+	}
+}
+
 // TestProofOfAnotherKey: another agent's key of each kind, and every bit of the signature.
 func TestProofOfAnotherKey(t *testing.T) {
 	claims := testClaims(t)

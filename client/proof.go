@@ -54,7 +54,7 @@ const proofDigits = 15
 
 // SignProof makes the proof that a request is of whoever has an agent's private key. The request is
 // what will be sent, such as a *Payment or a json.RawMessage. The member proof, where the result goes,
-// does not count. The key is an ed25519.PrivateKey, or any crypto.Signer on P-256, in a security module too.
+// does not count. No call of this release takes a proof yet. The key is an ed25519.PrivateKey, or any crypto.Signer on P-256, in a security module too.
 func SignProof(key crypto.Signer, request any, of ProofOf) (string, error) {
 	alg := ""
 	switch public := key.Public().(type) {

@@ -595,7 +595,7 @@ const proofDigits = 15; // More than that a number does not keep.
 
 /**
  * Makes the proof that a request is of whoever has an agent's private key; it goes into the request's
- * member `proof`. request is what is then sent. key is a WebCrypto key that signs, Ed25519 or ECDSA on P-256.
+ * member `proof`; no call of this release takes one yet. request is what is then sent. key is a WebCrypto key that signs, Ed25519 or ECDSA on P-256.
  */
 export async function signProof(key: CryptoKey, request: object, of: ProofOf): Promise<string> {
   const edwards = key.algorithm.name === "Ed25519";

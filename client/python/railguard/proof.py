@@ -18,7 +18,8 @@ _POWER = 300
 
 
 def sign_proof(sign, alg, request, audience, key, act="screen", now=None):
-    """Make the proof of a request, which goes into its member proof.
+    """Make the proof of a request, which goes into its member proof; no call of this release
+    takes one yet.
 
     sign takes bytes and returns their signature: for alg "EdDSA" of Ed25519, for "ES256"
     of P-256 with SHA-256, as DER or as r then s. With the package cryptography that is

@@ -31,10 +31,14 @@ type permitAsked struct {
 }
 
 // readPermit reads the member permit of a call; false means that it is not valid.
-func readPermit(raw []byte) (asked permitAsked, ok bool) {
+func readPermit(raw []byte) (permitAsked, bool) {
 	if raw == nil || string(raw) == "null" {
-		return permitAsked{}, true
+		return permitAsked{}, true // Most calls: apart from the rest, which allocates.
 	}
+	return readPermitMembers(raw)
+}
+
+func readPermitMembers(raw []byte) (asked permitAsked, ok bool) {
 	var members map[string]json.RawMessage // Not decoded into a struct, which would accept its members in any letter case.
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return permitAsked{}, false

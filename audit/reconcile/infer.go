@@ -112,7 +112,7 @@ func (f *inference) visit(s *settlementRow, visit func(*candidates, span)) {
 func (r *Run) infer() error {
 	f := r.newInference()
 	for at := range r.settlements {
-		if s := &r.settlements[at]; s.ending == endOpen {
+		if s := &r.settlements[at]; s.ending == endOpen && !s.twice {
 			f.visit(s, (*candidates).count)
 		}
 	}
@@ -120,7 +120,7 @@ func (r *Run) infer() error {
 		sum(f.ordered[i].uses)
 	}
 	for at := range r.settlements {
-		if s := &r.settlements[at]; s.ending == endOpen {
+		if s := &r.settlements[at]; s.ending == endOpen && !s.twice {
 			if err := f.decide(int32(at), s); err != nil {
 				return err
 			}

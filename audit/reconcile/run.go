@@ -145,6 +145,7 @@ func (r *Run) Settlement(s *Settlement) error {
 	}
 	id := keyOf(keyID, s.ID)
 	if first, twice := r.seen[id]; twice {
+		r.settlements[first].twice = true
 		return r.say(finding{class: LineTwice, settlement: first, record: -1, list: -1})
 	}
 	state := endAside

@@ -97,6 +97,7 @@ type settlementRow struct {
 	ending ending
 
 	isDollar bool
+	twice    bool // Its id stands in the extract again. What no text matches then is not guessed at.
 	sameRail bool // Its texts have the railRef that settle told.
 	record   int32
 	list     int32 // With several records: the index of their list.

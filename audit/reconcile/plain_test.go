@@ -24,6 +24,7 @@ type plain struct {
 	found   []string
 	hits    map[string][]*Settlement
 	doubt   map[string]bool
+	twice   map[string]bool
 }
 
 var plainTxn = regexp.MustCompile(`txn_[0-9A-Za-z]{8}`)
@@ -92,22 +93,40 @@ func (p *plain) ways(l *Settlement) (ways [4][]*vectorRecord) {
 	return ways
 }
 
+// plainMatch is a settlement with its records.
+type plainMatch struct {
+	line    *Settlement
+	records []*vectorRecord
+}
+
 func (p *plain) run() []string {
 	p.hits, p.doubt = map[string][]*Settlement{}, map[string]bool{}
-	type match struct {
-		line    *Settlement
-		records []*vectorRecord
+	open, returns := p.sort()
+	keyed, free := p.byKeys(open)
+	keyed = append(keyed, p.infer(free)...)
+	for _, m := range keyed {
+		if class, wrong := p.classOf(m.line, m.records); wrong {
+			p.say(class, m.line.ID, m.records...)
+		} else if id := returns[m.line.ID]; id != "" && (m.records[0].End == nil || m.records[0].End.State != "released") {
+			p.say(Returned, id, m.records[0])
+		}
 	}
-	var keyed []match
-	var open []*Settlement
-	seen, twice, returns := map[string]bool{}, map[string]bool{}, map[string]string{}
+	p.unpaid()
+	sort.Strings(p.found)
+	return p.found
+}
+
+// sort returns the payments, and by what each is given back.
+func (p *plain) sort() (open []*Settlement, returns map[string]string) {
+	seen := map[string]bool{}
+	p.twice, returns = map[string]bool{}, map[string]string{}
 	for _, l := range p.lines {
 		switch {
 		case l.Direction == DirectionIn && l.Kind != KindReturn:
 			continue
 		case seen[l.ID]:
 			p.say(LineTwice, l.ID)
-			twice[l.ID] = true
+			p.twice[l.ID] = true
 			continue
 		}
 		if seen[l.ID] = true; l.Kind == KindReturn {
@@ -116,12 +135,16 @@ func (p *plain) run() []string {
 			open = append(open, l)
 		}
 	}
-	var free []*Settlement
+	return open, returns
+}
+
+// byKeys matches what texts name. free is what they do not.
+func (p *plain) byKeys(open []*Settlement) (keyed []plainMatch, free []*Settlement) {
 	for _, l := range open {
 		ways := p.ways(l)
 		at := slices.IndexFunc(ways[:], func(w []*vectorRecord) bool { return len(w) > 0 })
 		if at < 0 {
-			if !twice[l.ID] {
+			if !p.twice[l.ID] {
 				free = append(free, l)
 			}
 			continue
@@ -138,17 +161,25 @@ func (p *plain) run() []string {
 			disagree = disagree || !common
 		}
 		if disagree {
-			p.say(Ambiguous, l.ID, all...)
-			for _, r := range all {
-				p.doubt[r.TxnID] = true
-			}
+			p.doubtAll(l, all)
 			continue
 		}
-		keyed = append(keyed, match{l, ways[at]})
+		keyed = append(keyed, plainMatch{l, ways[at]})
 		for _, r := range ways[at] {
 			p.hits[r.TxnID] = append(p.hits[r.TxnID], l)
 		}
 	}
+	return keyed, free
+}
+
+func (p *plain) doubtAll(l *Settlement, records []*vectorRecord) {
+	p.say(Ambiguous, l.ID, records...)
+	for _, r := range records {
+		p.doubt[r.TxnID] = true
+	}
+}
+
+func (p *plain) infer(free []*Settlement) (inferred []plainMatch) {
 	candidates, back := map[*Settlement][]*vectorRecord{}, map[string]int{}
 	for _, l := range free {
 		for i := range p.records {
@@ -164,25 +195,13 @@ func (p *plain) run() []string {
 			p.say(Unscreened, l.ID)
 		case len(c) == 1 && back[c[0].TxnID] == 1:
 			p.say(Inferred, l.ID, c[0])
-			keyed = append(keyed, match{l, c})
+			inferred = append(inferred, plainMatch{l, c})
 			p.hits[c[0].TxnID] = append(p.hits[c[0].TxnID], l)
 		default:
-			p.say(Ambiguous, l.ID, c...)
-			for _, r := range c {
-				p.doubt[r.TxnID] = true
-			}
+			p.doubtAll(l, c)
 		}
 	}
-	for _, m := range keyed {
-		if class, wrong := p.classOf(m.line, m.records); wrong {
-			p.say(class, m.line.ID, m.records...)
-		} else if id := returns[m.line.ID]; id != "" && (m.records[0].End == nil || m.records[0].End.State != "released") {
-			p.say(Returned, id, m.records[0])
-		}
-	}
-	p.unpaid()
-	sort.Strings(p.found)
-	return p.found
+	return inferred
 }
 
 func (p *plain) fits(r *vectorRecord, l *Settlement) bool {

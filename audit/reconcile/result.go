@@ -42,18 +42,47 @@ const (
 	classCount
 )
 
-// classes are the names, and whether a class is a fault; the others are notices.
+// classes are the names, whether a class is a fault (the others are notices), and what it means.
 var classes = [classCount]struct {
-	name  string
-	fault bool
+	name    string
+	fault   bool
+	meaning string
 }{
-	AfterEnd: {"after_end", true}, Ambiguous: {"ambiguous", true}, AmountDiffers: {"amount", true}, BeforeVerdict: {"before_verdict", true},
-	CurrencyDiffers: {"currency", true}, Deferred: {"deferred", false}, Duplicate: {"duplicate", true}, Gap: {"gap", true},
-	Inferred: {"inferred", false}, Late: {"late", false}, LineTwice: {"line_twice", true}, Merged: {"merged", false},
-	NeverSettled: {"never_settled", false}, NotAllowed: {"not_allowed", true}, PayeeDiffers: {"payee", true}, PayerDiffers: {"payer", true},
-	Returned: {"returned", false}, Split: {"split", false}, ToldNotFound: {"told_not_found", true}, ToldOtherwise: {"told_otherwise", true},
-	Unscreened: {"unscreened", true},
+	AfterEnd:        {"after_end", true, "paid after its leave was released, expired or lapsed"},
+	Ambiguous:       {"ambiguous", true, "its keys lead to different records, or several records fit it equally"},
+	AmountDiffers:   {"amount", true, "another amount was paid than allowed"},
+	BeforeVerdict:   {"before_verdict", true, "paid before it was allowed"},
+	CurrencyDiffers: {"currency", true, "paid in another currency than dollars"},
+	Deferred:        {"deferred", false, "may still be paid: not due at the end of the time"},
+	Duplicate:       {"duplicate", true, "paid once more, after the payment itself"},
+	Gap:             {"gap", true, "something is missing: balances, numbers of statements, or time"},
+	Inferred:        {"inferred", false, "matched by payee, amount and time alone"},
+	Late:            {"late", false, "paid, but later than payments of this rail take"},
+	LineTwice:       {"line_twice", true, "the extract has this id more than once"},
+	Merged:          {"merged", false, "one settlement pays several records"},
+	NeverSettled:    {"never_settled", false, "allowed, and not on the rail"},
+	NotAllowed:      {"not_allowed", true, "paid although it was refused, or is still under review"},
+	PayeeDiffers:    {"payee", true, "paid to another account than allowed"},
+	PayerDiffers:    {"payer", true, "paid from another account than allowed"},
+	Returned:        {"returned", false, "came back, and is not released in the log"},
+	Split:           {"split", false, "several settlements pay one record"},
+	ToldNotFound:    {"told_not_found", true, "somebody said that it was settled, and the rail does not have it"},
+	ToldOtherwise:   {"told_otherwise", true, "settled under another reference than somebody said"},
+	Unscreened:      {"unscreened", true, "no record allows it: nobody asked"},
 }
+
+// ClassNamed returns the class with a name.
+func ClassNamed(name string) (Class, bool) {
+	for c := range classCount {
+		if classes[c].name == name {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// Meaning says in words what a finding of the class means.
+func (c Class) Meaning() string { return classes[c].meaning }
 
 // String is the name of the class.
 func (c Class) String() string { return classes[c].name }

@@ -115,7 +115,6 @@ type Run struct {
 	lines        uint64
 	paymentCount uint64
 	aside        struct{ incoming, returns, fees, otherPayer, unbooked uint64 }
-	broken       error // The first error; nothing is told after it.
 }
 
 // New begins a run.

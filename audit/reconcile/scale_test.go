@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/fsm/leaf"
 )
 
 // planted are the classes of faults in generated data, in turn.
@@ -46,31 +47,58 @@ func (g *generated) at(i int) engine.Time {
 // amount repeats itself often, so that what is inferred is inferred by payee and time.
 func (g *generated) amount(i int) engine.USD { return engine.USD(1+i%5000) * engine.Dollar / 100 }
 
-// take adds all records.
+// take gives a run the leaves of all payments. The nonce of x402 is in no leaf yet: those records
+// come as records.
 func (g *generated) take(t testing.TB, r *Run) {
+	var bytes []byte
+	index := uint64(0)
+	add := func(stored []byte) {
+		require.NoError(t, r.Leaf(index, stored))
+		index++
+	}
 	for i := range g.payments {
 		fault, wrong := g.faultOf(i)
-		record := Record{
-			TxnID: g.txnID(i), Verdict: engine.Proceed, ScreenedAt: g.at(i), Amount: g.amount(i), Payee: g.account(i % 200_000), Payer: "0x857b06519e91e3a54538791bdbb0e22373e36b66",
-		}
-		switch i % 5 {
-		case 2:
-			record.PaymentRef = fmt.Sprintf("inv-%d", i)
-		case 3:
-			record.Nonce = fmt.Sprintf("0x%064X", i)
-		}
+		verdict := engine.Proceed
 		if wrong && fault == NotAllowed {
-			record.Verdict = engine.Block
+			verdict = engine.Block
 		}
-		require.NoError(t, r.addRecord(&record))
-		at := int32(len(r.records) - 1)
+		if i%5 == 3 {
+			require.NoError(t, r.addRecord(&Record{
+				TxnID: g.txnID(i), Verdict: verdict, ScreenedAt: g.at(i), Amount: g.amount(i), Payee: g.account(i % 200_000), Payer: generatedPayer, Nonce: fmt.Sprintf("0x%064X", i),
+			}))
+		} else {
+			bytes = g.appendScreen(bytes[:0], i, verdict)
+			add(bytes)
+		}
+		event := func(kind, members string) {
+			add(fmt.Appendf(bytes[:0], `{"kind":"%s","eventId":"evt_%d","time":"%s","index":%d,"leaf":%d,"salt":"00","txnId":"%s","screenedLeaf":%d,"recordPrevious":%d,%s}`,
+				kind, i, g.at(i)+engine.Second, i, i, g.txnID(i), i, i, members))
+		}
 		switch {
 		case wrong && fault == AfterEnd:
-			r.records[at].endedAt = g.at(i) + engine.Second
+			event("hold.released", fmt.Sprintf(`"state":"released","amountUSDC":%s,"reason":"payment_failed"`, engine.AppendUSD(nil, g.amount(i))))
 		case i%5 == 1 || wrong && (fault == ToldOtherwise || fault == ToldNotFound):
-			r.settleRecord(at, record.Amount, fmt.Sprintf("0x%064x", 1<<40+i))
+			event("hold.settled", fmt.Sprintf(`"state":"settled","amountUSDC":%s,"countedUSDC":0,"railRef":"0x%064x"`, engine.AppendUSD(nil, g.amount(i)), 1<<40+i))
 		}
 	}
+}
+
+const generatedPayer = "0x857b06519e91e3a54538791bdbb0e22373e36b66"
+
+// appendScreen writes a payment's screening record as the log has it.
+func (g *generated) appendScreen(dst []byte, i int, verdict engine.Verdict) []byte {
+	var f leaf.Fragment
+	f.Set(leaf.TagAmount, engine.AppendUSD(nil, g.amount(i)))
+	f.Set(leaf.TagWallet, []byte(`"`+g.account(i%200_000)+`"`))
+	f.Set(leaf.TagRail, []byte(`"USDC"`))
+	if i%5 == 2 {
+		f.Set(leaf.TagPayment, fmt.Appendf(nil, `"inv-%d"`, i))
+	}
+	f.Set(leaf.TagPayer, []byte(`"`+generatedPayer+`"`))
+	s := leaf.Screen{Rules: 1, Leaf: uint64(i), At: g.at(i), Verdict: verdict, Edge: f.Append([]byte{})}
+	s.Judged, s.Sequence, s.Amount = true, 1, g.amount(i)
+	copy(s.Txn[:], g.txnID(i)[len(txnPrefix):])
+	return leaf.AppendScreen(dst, &s)
 }
 
 // write writes all settlements as lines.

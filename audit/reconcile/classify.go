@@ -88,7 +88,7 @@ func (r *Run) classOf(at int32, s *settlementRow) (class Class, wrong bool) {
 func (r *Run) classifyUnpaid() error {
 	for at := range r.records {
 		row := &r.records[at]
-		if !row.isFree() || !row.isAllowed() || row.anywhere {
+		if !row.isOpen() || row.anywhere {
 			continue
 		}
 		if !row.told && row.until() != 0 {

@@ -45,7 +45,7 @@ func (r *Run) newInference() *inference {
 	f := &inference{run: r}
 	var free []int32
 	for at := range r.records {
-		if row := &r.records[at]; row.isFree() && row.isAllowed() && row.payee != (key{}) {
+		if row := &r.records[at]; row.isOpen() && row.payee != (key{}) {
 			free = append(free, int32(at))
 		}
 	}

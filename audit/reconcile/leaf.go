@@ -51,6 +51,7 @@ func (r *Run) takeScreen(stored []byte) error {
 		TxnID: x.TxnID(), Verdict: x.Verdict, ScreenedAt: x.At, Amount: x.Amount, Payee: r.screen.payee(), Anywhere: rail == "",
 		PaymentRef: x.RequestText(leaf.TagPayment),
 	}
+	record.Again = x.HoldUntil == 0 && strings.HasPrefix(record.PaymentRef, claimReference)
 	if payer := x.RequestText(leaf.TagPayer); payer != "" {
 		record.Payer = Account(payer)
 	}
@@ -62,6 +63,11 @@ func (r *Run) takeScreen(stored []byte) error {
 	}
 	return r.addRecord(&record)
 }
+
+// claimReference begins the paymentRef of the record by which the x402 facilitator claims a payment
+// for settlement. Nobody else can make such a reference. Without a hold of its own the claim judges
+// again, today with the amount 0, what another record holds: it is no second leave, and is not missed.
+const claimReference = "x402:settlement:"
 
 // payee is the account that a record names: a wallet, else an IBAN or an account number among the
 // identifiers; "" without one.

@@ -151,6 +151,24 @@ func TestWhoseRecordsCount(t *testing.T) {
 	require.Contains(t, summary, `"account":"`)
 }
 
+// TestAClaimAllowsNoSecondPayment: an x402 payment has a record that holds it, and one by which its
+// settlement is claimed. Who pays the same once more past the guard is found.
+func TestAClaimAllowsNoSecondPayment(t *testing.T) {
+	const shop = "0x00000000000000000000000000000000000000cc"
+	l := newLogOf(t, testSettings())
+	of := func(reference string) map[leaf.Tag]string {
+		return map[leaf.Tag]string{leaf.TagRail: `"USDC"`, leaf.TagWallet: `"` + shop + `"`, leaf.TagPayment: `"` + reference + `"`}
+	}
+	l.screen("aaaaaaaa", engine.Proceed, 5, of("x402:payment:1"))
+	l.screen("bbbbbbbb", engine.Proceed, 5, of("x402:settlement:1"))
+	l.event("hold.settled", `"txnId":"txn_aaaaaaaa","screenedLeaf":0,"recordPrevious":0,"state":"settled","amountUSDC":5,"countedUSDC":5,"railRef":"0xFEED"`)
+	l.screen("cccccccc", engine.Proceed, 6, of("x402:settlement:2"))
+	l.event("hold.settled", `"txnId":"txn_cccccccc","screenedLeaf":3,"recordPrevious":3,"state":"settled","amountUSDC":6,"countedUSDC":6,"railRef":"0xDEED"`)
+	l.pay("1", "2026-11-23T10:10:00Z", 5, "0xfeed")
+	require.NoError(t, l.run.Settlement(&Settlement{ID: "2", Time: "2026-11-23T10:10:00Z", Amount: Amount{Micro: 5 * engine.Dollar}, Currency: "USD", Payee: shop}))
+	require.Equal(t, []string{"told_not_found cccccccc", "unscreened 2"}, l.found())
+}
+
 // TestPayeesOfBanks: an IBAN or an account number among the identifiers is the payee.
 func TestPayeesOfBanks(t *testing.T) {
 	settings := testSettings()

@@ -58,6 +58,7 @@ type Record struct {
 	PaymentRef string
 	Nonce      string // Of x402.
 	Anywhere   bool   // It names no rail: it may have been paid on another, so it is never missed.
+	Again      bool   // A payment that another record allows was judged once more: this one allows no second.
 }
 
 // recordRow is what is kept of a record.
@@ -69,6 +70,7 @@ type recordRow struct {
 	redeemed bool // The leave was used before its end.
 	told     bool // Somebody said that it was settled.
 	anywhere bool
+	again    bool // Unless told: it is neither inferred nor missed.
 	doubt    bool // It is in an ambiguous finding, and in no other.
 	several  bool // Several settlements name it; exact and fits are set then.
 	fits     bool // The sum of those settlements is what counts.
@@ -180,7 +182,7 @@ func (t *tables) addRecord(r *Record) error {
 	}
 	at := int32(len(t.records))
 	t.records = append(t.records, recordRow{
-		txn: txn, verdict: r.Verdict, screenedAt: r.ScreenedAt, amount: r.Amount, anywhere: r.Anywhere,
+		txn: txn, verdict: r.Verdict, screenedAt: r.ScreenedAt, amount: r.Amount, anywhere: r.Anywhere, again: r.Again,
 		payee: keyOf(keyAccount, r.Payee), payer: keyOf(keyAccount, r.Payer), hits: -1, exact: -1,
 	})
 	t.byTxn[txn] = at
@@ -307,5 +309,7 @@ func (r *recordRow) counts() engine.USD {
 	return r.amount
 }
 
-// isFree reports whether no settlement leads to the record.
-func (r *recordRow) isFree() bool { return r.hits < 0 && !r.doubt }
+// isOpen reports whether no settlement leads to the record, and it may be paid.
+func (r *recordRow) isOpen() bool {
+	return r.hits < 0 && !r.doubt && r.isAllowed() && (r.told || !r.again)
+}

@@ -85,7 +85,7 @@ proven, 5 it is of a newer release, 64 wrong flags, or a file that is no extract
 	flags.StringSliceVar(&v.assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN (default: USDC on Ethereum, Base and Solana)")
 	flags.DurationVar(&v.skew, "skew", 5*time.Minute, "how far the clocks of rail and log may differ")
 	flags.DurationVar(&v.within, "settle-within", 0, "how long a payment may take (default: 1h for USDC, else 120h)")
-	flags.StringVar(&v.export, "export", "", "what `railguard audit export` or `railguard audit bundle` saved (required)")
+	flags.StringVar(&v.export, "export", "", "what audit export or audit bundle saved (required)")
 	flags.StringVar(&v.keysFile, "keys", "", "file with the log's verifier keys (from GET /log/keys, received another way)")
 	flags.StringVar(&v.policyFile, "policy", "", policyUsage)
 	flags.StringVar(&v.findingsFile, "findings", "", "write all findings to this file, a JSON object a line (- is standard output)")

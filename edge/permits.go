@@ -79,16 +79,17 @@ func (j *Judge) checkPermit() error {
 			Message: "needs a payee: cpWallet, cpName or cpIdentifiers. A permit without one would permit a payment to anybody",
 		}
 	}
-	key := j.Terms.Settings.ActiveKeyFor(wire.ForPermits, j.LogTime())
+	settings := j.Terms.Settings
+	key := settings.ActiveKeyFor(wire.ForPermits, j.LogTime())
 	if key == nil {
 		return Conflict("format_not_ready", "this cluster has no key for permits yet: an admin makes one with `railguard signing-key rotate --for permit`", nil)
 	}
 	if _, err := j.Terms.Signer(key.KID); err != nil { // The node said why when it opened its keys.
 		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
 	}
-	s.permit.terms = j.Terms.permitTerms(s.permit.audience)
-	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: j.Terms.Settings.Rules().Number, Leaf: math.MaxUint32}}
-	trial := j.Terms.permitOf(x, r, s.permit.terms)
+	s.permit.terms = newPermitTerms(settings, s.permit.audience)
+	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: settings.Rules().Number, Leaf: math.MaxUint32}}
+	trial := permitOf(settings, x, r, s.permit.terms)
 	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
 		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
 			Message: "the payment's members and aud are together longer than a permit may be (4096 bytes)",
@@ -109,9 +110,8 @@ type permitList struct {
 	AsOf string `json:"asOf,omitempty"`
 }
 
-// permitTerms returns the terms of a permit of now.
-func (t *Terms) permitTerms(audience string) *permitTerms {
-	settings := t.Settings
+// newPermitTerms returns the terms of a permit of now.
+func newPermitTerms(settings *fsm.Settings, audience string) *permitTerms {
 	terms := &permitTerms{Audience: audience, AgeMost: int64(settings.Policy.ListReviewAge / engine.Second)}
 	if terms.Audience == "" {
 		terms.Audience = settings.Policy.PermitAudience
@@ -171,8 +171,8 @@ func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if err := json.Unmarshal(x.Edge.Get(leaf.TagPermit), terms); err != nil {
 		return err
 	}
-	p := t.permitOf(x, &told, terms)
-	key, kid, err := t.permitKey(x.At)
+	p := permitOf(t.Settings, x, &told, terms)
+	key, kid, err := t.permitKey(t.Settings, x.At)
 	if key == nil || err != nil {
 		return err
 	}
@@ -186,9 +186,9 @@ func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 }
 
 // permitKey returns the key that signed permits at an instant; nil: it was revoked or retired since.
-func (t *Terms) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
+func (t *Terms) permitKey(settings *fsm.Settings, at engine.Time) (*ecdsa.PrivateKey, string, error) {
 	var signed *wire.SigningKey
-	for _, key := range t.Settings.SigningKeys {
+	for _, key := range settings.SigningKeys {
 		if key.For == wire.ForPermits && key.ActivateAt <= at && (key.RevokedAt == 0 || key.RevokedAt > at) {
 			signed = key
 		}
@@ -202,14 +202,14 @@ func (t *Terms) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
 
 // permitOf returns the permit of a record and of what its call told of the payment. Nothing in it is
 // from the present state but the names of the service and its log, which never change for a leaf.
-func (t *Terms) permitOf(x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
+func permitOf(settings *fsm.Settings, x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
 	whole := func(t engine.Time) engine.Time { return t - t%engine.Second }
 	p := &permit.Permit{
-		Issuer: permitIssuer(t.Settings), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
+		Issuer: permitIssuer(settings), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
 		Pay:   payOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
-		Log:   permit.Log{Origin: t.logOrigin(x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
+		Log:   permit.Log{Origin: logOrigin(settings, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
 	}
 	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
 	for _, of := range terms.Lists {
@@ -278,10 +278,10 @@ func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 }
 
 // logOrigin returns the name of the log's line that a leaf stands in.
-func (t *Terms) logOrigin(index uint64) string {
-	base, _, _ := strings.Cut(t.Settings.Genesis.LogKeys, "+")
+func logOrigin(settings *fsm.Settings, index uint64) string {
+	base, _, _ := strings.Cut(settings.Genesis.LogKeys, "+")
 	origin := base
-	for _, stretch := range t.Settings.LogLines {
+	for _, stretch := range settings.LogLines {
 		if stretch.From > index+1 {
 			break
 		}

@@ -25,6 +25,7 @@ const (
 	exitAway   = 3  // The service could not be reached or cannot answer now.
 	exitWarn   = 4  // Nothing failed, but a person has to look: warnings of doctor, evidence of which nothing shows whose log it is from.
 	exitNewer  = 5  // Evidence written by a newer release: neither proven nor altered.
+	exitFaults = 6  // A reconciliation was made, and found faults.
 	exitUsage  = 64 // Wrong flags or arguments. Not 2: with that every panic of Go ends, and a supervisor must start such a node again.
 	exitFatal  = 70 // A node stopped for good: disk error, divergence, or data of a newer release.
 )
@@ -75,7 +76,8 @@ Against a server:  set RAILGUARD_URL and RAILGUARD_KEY, then e.g. railguard scre
 
 Exit codes: 0 done, 1 refused or failed, 3 server not reachable or not able to answer
 now, 4 warnings of doctor, or evidence without --keys (verify), 5 evidence of a newer
-release, 64 wrong flags, 70 the node gave up (disk, divergence, newer data).`,
+release, 6 faults that reconcile found, 64 wrong flags, 70 the node gave up (disk,
+divergence, newer data).`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -9,10 +9,10 @@
 //	contents.go  what the records of a folder say
 //	derived.go   the files that follow from them
 //	page.go      index.html
-//	replay.go    each decision made again, by edge/retrace
+//	replay.go    each decision made again, by edge/recorded
 //	make.go, verify.go, pack.go
 //
-// May import: the standard library, audit/note, audit/proof, audit/examine, edge/retrace,
+// May import: the standard library, audit/note, audit/proof, audit/examine, edge/recorded,
 // engine, ofac, fsm/leaf, fsm/leafjson, klauspost/compress.
 // Never: the network, a clock, a store.
 package bundle

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"railguard/edge/retrace"
+	"railguard/edge/recorded"
 	"railguard/engine"
 	"railguard/fsm/leafjson"
 	"railguard/ofac"
@@ -35,7 +35,7 @@ type replayer struct {
 	index          *ofac.Index
 	matcherMissing bool
 	looker         *engine.Looker
-	at             retrace.Case
+	at             recorded.Case
 }
 
 type listKey struct {

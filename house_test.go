@@ -111,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine"},
+	"httpapi/description": {"engine"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module

@@ -7,7 +7,7 @@ import (
 )
 
 // deriveFiles returns the files that are derived from a folder's records, by name, in one
-// version of the form.
+// version of the form, but for the page of version 2.
 func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	form, err := readForm(version)
 	if err != nil {
@@ -20,7 +20,12 @@ func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	if files[tableName], err = c.renderTable(version); err != nil {
 		return nil, err
 	}
-	files[pageName], err = c.renderPage(form)
+	switch {
+	case version == 1:
+		files[pageName], err = c.renderPage(form)
+	case c.page == nil:
+		files[pageName] = form.plain
+	}
 	return files, err
 }
 
@@ -39,6 +44,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`
 		MadeBy    Program        `json:"madeBy"`
+		Page      *Page          `json:"page,omitempty"` // Since version 2.
 		Cluster   string         `json:"clusterId"`
 		Origin    string         `json:"origin"`
 		From      string         `json:"from"`
@@ -55,7 +61,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
-		version, c.madeBy, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
+		version, c.madeBy, c.page, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
 		r.Leaves, r.Screens, c.verdicts, c.rules, c.lists, c.policyVersions(),
 	}, "", "  ")
 	return append(text, '\n'), err

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"html/template"
 )
@@ -16,29 +17,38 @@ import (
 //go:embed forms
 var forms embed.FS
 
+// carriedMax bounds the files that index.html carries, in bytes. Of a larger bundle it carries
+// none, and asks its reader for the folder.
+const carriedMax = 32 << 20
+
 // form is the look of one version of folders.
 type form struct {
-	page  *template.Template
-	style string // The page's only style; the security policy in the page's head names its digest.
-	words []byte // The text of README.txt.
+	page  *template.Template // nil since version 2, whose page is a program.
+	style string             // The page's only style; the security policy in the page's head names its digest.
+	plain []byte             // Since version 2: the page of a release that carries no second judge.
+	words []byte             // The text of README.txt.
 }
 
 func readForm(version int) (*form, error) {
 	dir := fmt.Sprintf("forms/%d/", version)
+	words, err := forms.ReadFile(dir + wordsName)
+	if err != nil {
+		return nil, err
+	}
+	if version > 1 {
+		plain, err := forms.ReadFile(dir + pageName)
+		return &form{plain: plain, words: words}, err
+	}
 	page, err := template.ParseFS(forms, dir+pageName)
 	if err != nil {
 		return nil, err
 	}
 	style, err := forms.ReadFile(dir + "style.css")
-	if err != nil {
-		return nil, err
-	}
-	words, err := forms.ReadFile(dir + wordsName)
-	return &form{page, string(style), words}, err
+	return &form{page: page, style: string(style), words: words}, err
 }
 
-// renderPage returns index.html. It escapes every text that a caller wrote. The page runs no
-// script and fetches nothing.
+// renderPage returns index.html of version 1. It escapes every text that a caller wrote. The page
+// runs no script and fetches nothing.
 func (c *contents) renderPage(f *form) ([]byte, error) {
 	sum := sha256.Sum256([]byte(f.style))
 	var out bytes.Buffer
@@ -47,4 +57,69 @@ func (c *contents) renderPage(f *form) ([]byte, error) {
 		"Rows": c.rows, "More": c.more, "Style": template.CSS(f.style), "StyleHash": template.HTMLAttr(base64.StdEncoding.EncodeToString(sum[:])),
 	})
 	return out.Bytes(), err
+}
+
+// Page is the program at the head of index.html: the second judge (audit/bundle/judge). It is the
+// same in all bundles that a release makes, so that its digest can be published with the release.
+type Page struct {
+	Digest string `json:"sha256"` // In hex.
+	Size   int    `json:"bytes"`
+}
+
+// pageOf names a page; nil for none.
+func pageOf(page []byte) *Page {
+	if page == nil {
+		return nil
+	}
+	sum := sha256.Sum256(page)
+	return &Page{hex.EncodeToString(sum[:]), len(page)}
+}
+
+// isNamed reports whether digest and size have their forms.
+func (p *Page) isNamed() bool { return programDigest.MatchString(p.Digest) && p.Size > 0 }
+
+// cutPage returns the program at the head of index.html, and whether it is the one named.
+func (p *Page) cutPage(index []byte) (page []byte, named bool) {
+	if len(index) < p.Size {
+		return nil, false
+	}
+	sum := sha256.Sum256(index[:p.Size])
+	return index[:p.Size], hex.EncodeToString(sum[:]) == p.Digest
+}
+
+// carryFiles appends to a page the files that it judges, except itself and SHA256SUMS, as blocks of
+// data that a browser does not run. It writes base64 and does not compress, so that every later
+// release writes the same bytes.
+func carryFiles(page []byte, from Source, derived map[string][]byte) ([]byte, error) {
+	names, err := from.Names()
+	if err != nil {
+		return nil, err
+	}
+	all := Files{}
+	for name, text := range derived {
+		all[name] = text
+	}
+	for _, name := range names {
+		if all[name] != nil || name == pageName || name == sumsName {
+			continue
+		}
+		if all[name], err = readFile(from, name); err != nil {
+			return nil, err
+		}
+	}
+	size := 0
+	for _, text := range all {
+		size += len(text)
+	}
+	index := bytes.Clone(page)
+	if size > carriedMax {
+		return index, nil
+	}
+	names, _ = all.Names()
+	for _, name := range names {
+		index = fmt.Appendf(index, "<script type=\"application/octet-stream\" data-name=\"%s\">", name)
+		index = base64.StdEncoding.AppendEncode(index, all[name])
+		index = append(index, "</script>\n"...)
+	}
+	return index, nil
 }

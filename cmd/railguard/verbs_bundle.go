@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/audit/bundle"
+	"railguard/audit/bundle/judge"
 	"railguard/audit/note"
 )
 
@@ -27,11 +28,13 @@ type auditBundle struct {
 func newAuditBundle() *cobra.Command {
 	b := &auditBundle{}
 	cmd := &cobra.Command{
-		Use: "bundle", Short: "Write an examiner's folder: decisions, proofs, lists and policies in force, a page to read, words how to check it", Args: cobra.NoArgs,
+		Use: "bundle", Short: "Write an examiner's folder: decisions, proofs, lists and policies in force, a page that judges them again, words how to check it", Args: cobra.NoArgs,
 		Long: `Write a folder (or one .tar.zst) that an examiner can check years later without a
 server: the records of a time with their proofs, the lists and policies they were
 judged with, the log's keys, its newest checkpoint with the witnesses' signatures, a
-readable page (index.html, no script), README.txt, and checksums.
+page (index.html) that proves all of it and makes each decision again in a browser,
+without a network, README.txt, and checksums. The page begins with the same bytes in
+every bundle of a release; their SHA-256 is printed, and published with the release.
 
 ` + "`railguard verify`" + ` proves it file by file and makes each decision again with the list
 in it. It is whole when this command ends with 0; what was begun is called .part.
@@ -93,8 +96,14 @@ func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := bundle.Finish(dir, madeBy); err != nil {
+	page := judge.Page()
+	if err := bundle.Finish(dir, madeBy, page); err != nil {
 		return err
+	}
+	if page == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "index.html judges nothing: this program was built without the second judge")
+	} else {
+		fmt.Fprintf(cmd.ErrOrStderr(), "index.html begins with the second judge, the %d bytes of railguard-%s-judge.html with the SHA-256 %s\n", len(page), version, judge.Digest())
 	}
 	return b.deliverBundle(cmd, dir)
 }
@@ -267,6 +276,7 @@ func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	}
 	report, err := bundle.Verify(path, keys)
 	if err == nil {
+		report.PageKnown = report.Page != nil && report.Page.Digest == judge.Digest()
 		err = v.demandHead(&report.Export)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // deriveFiles returns the files that are derived from a folder's records, by name, in one
@@ -27,6 +28,14 @@ func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 		files[pageName] = form.plain
 	}
 	return files, err
+}
+
+// owns reports whether a file of that name can belong to the bundle.
+func (c *contents) owns(name string, derived map[string][]byte) bool {
+	if digest, is := strings.CutPrefix(name, ListFolder+"/"); is {
+		return c.lists[strings.TrimSuffix(digest, ListSuffix)] > 0 && strings.HasSuffix(digest, ListSuffix)
+	}
+	return derived[name] != nil || name == RecordsName || name == KeysName || name == sumsName || name == pageName && c.page != nil || slices.Contains(optional, name)
 }
 
 func (c *contents) policyVersions() []uint64 {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"railguard/audit/examine"
@@ -56,6 +55,7 @@ type judging struct {
 	names    []string
 	places   map[string]int // Of each file in Files.
 	contents *contents
+	derived  map[string][]byte // The derived files, as they must be.
 	replayer replayer
 	table    table
 	keys     string
@@ -69,7 +69,7 @@ var errStop = errors.New("stopped")
 func JudgeSource(from Source, options Options) *Judgement {
 	j := &judging{from: from, options: options, places: map[string]int{}}
 	j.replayer = replayer{from: from, looker: engine.NewLooker(), replay: Replay{Assumed: map[string]int{}}}
-	for _, step := range []func() error{j.listFiles, j.checkSums, j.openTable, j.settleKeys, j.proveRecords, j.compareFiles, j.checkLists, j.verifyCosigned} {
+	for _, step := range []func() error{j.listFiles, j.checkSums, j.openTable, j.settleKeys, j.proveRecords, j.compareFiles, j.checkLists, j.verifyCosigned, j.comparePage} {
 		if step() != nil {
 			break
 		}
@@ -256,7 +256,7 @@ func (j *judging) compareFiles() error {
 		return errStop
 	}
 	if j.options.Carried {
-		delete(files, pageName)
+		delete(files, pageName) // Nothing is there to compare.
 	}
 	for _, name := range sortedNames(files) {
 		is, err := readFile(j.from, name)
@@ -275,25 +275,23 @@ func (j *judging) compareFiles() error {
 			return err
 		}
 	}
-	page := j.table.Page != nil && !j.options.Carried
-	if page {
-		if err := j.comparePage(files); err != nil {
-			return err
-		}
-	}
 	for _, name := range j.names {
-		list := j.contents.lists[strings.TrimSuffix(strings.TrimPrefix(name, ListFolder+"/"), ListSuffix)] > 0
-		if files[name] == nil && !list && name != RecordsName && name != KeysName && name != sumsName && !(page && name == pageName) && !slices.Contains(optional, name) {
+		if !j.contents.owns(name, files) {
 			if err := j.refuse(fileError(name, "does not belong to this bundle")); err != nil {
 				return err
 			}
 		}
 	}
+	j.derived = files
 	return nil
 }
 
-// comparePage checks that index.html is the page that bundle.json names, and the files beside it.
-func (j *judging) comparePage(files map[string][]byte) error {
+// comparePage checks that index.html is the page that bundle.json names, and the files beside it. It
+// comes last, so that a fault of another file bears that file's name.
+func (j *judging) comparePage() error {
+	if j.table.Page == nil || j.options.Carried {
+		return nil
+	}
 	is, err := readFile(j.from, pageName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j.refuse(fileError(pageName, "is missing"))
@@ -305,7 +303,7 @@ func (j *judging) comparePage(files map[string][]byte) error {
 	if !named {
 		return j.refuse(fileError(pageName, "is not the page that %s names", tableName))
 	}
-	want, err := carryFiles(page, j.from, files)
+	want, err := j.contents.carryFiles(page, j.from, j.derived)
 	if err != nil {
 		return j.refuse(fileError(pageName, "%w", err))
 	}

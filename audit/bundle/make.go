@@ -41,7 +41,7 @@ func Finish(dir string, madeBy Program, page []byte) error {
 		return err
 	}
 	if page != nil {
-		if files[pageName], err = carryFiles(page, Folder(dir), files); err != nil {
+		if files[pageName], err = c.carryFiles(page, Folder(dir), files); err != nil {
 			return err
 		}
 	}

@@ -90,7 +90,7 @@ func (p *Page) cutPage(index []byte) (page []byte, named bool) {
 // carryFiles appends to a page the files that it judges, except itself and SHA256SUMS, as blocks of
 // data that a browser does not run. It writes base64 and does not compress, so that every later
 // release writes the same bytes.
-func carryFiles(page []byte, from Source, derived map[string][]byte) ([]byte, error) {
+func (c *contents) carryFiles(page []byte, from Source, derived map[string][]byte) ([]byte, error) {
 	names, err := from.Names()
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func carryFiles(page []byte, from Source, derived map[string][]byte) ([]byte, er
 		all[name] = text
 	}
 	for _, name := range names {
-		if all[name] != nil || name == pageName || name == sumsName {
+		if all[name] != nil || name == pageName || name == sumsName || !c.owns(name, derived) {
 			continue
 		}
 		if all[name], err = readFile(from, name); err != nil {

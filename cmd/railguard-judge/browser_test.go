@@ -84,7 +84,7 @@ func openTab(t *testing.T) *tab {
 // do runs steps, and then waits until the page has judged.
 func (b *tab) do(steps ...chromedp.Action) {
 	b.t.Helper()
-	wait := chromedp.Poll(`!["Nothing is judged yet.", "Judging…"].includes(document.getElementById("verdict").textContent)`, nil, chromedp.WithPollingTimeout(patience))
+	wait := chromedp.Poll(`!["Nothing is judged yet.", "Starting the judge…", "Judging…"].includes(document.getElementById("verdict").textContent)`, nil, chromedp.WithPollingTimeout(patience))
 	require.NoError(b.t, chromedp.Run(b.ctx, append(steps, wait)...))
 }
 

@@ -160,6 +160,7 @@
     at("more").addEventListener("click", () => showRows(at("rows").children.length));
     choose("folder", false);
     choose("packed", true);
+    say("Starting the judge…", "", "", "");
     try {
       await start();
       evidence = carried();

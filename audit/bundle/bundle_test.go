@@ -43,7 +43,7 @@ func requireGolden(t *testing.T, version int) {
 		},
 	}
 	if version > 1 {
-		c.page = pageOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
+		c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
 	}
 	files, err := c.deriveFiles(version)
 	require.NoError(t, err)
@@ -70,11 +70,11 @@ func requireGolden(t *testing.T, version int) {
 
 // A program without the second judge says so in the page. Of a large bundle the page carries nothing.
 func TestPagesThatCarryNothing(t *testing.T) {
-	c := &contents{page: nil}
+	c := &contents{judge: nil}
 	files, err := c.deriveFiles(2)
 	require.NoError(t, err)
 	require.Contains(t, string(files[pageName]), "This page judges nothing.")
-	c.page = pageOf([]byte("page"))
+	c.judge = judgeOf([]byte("page"))
 	index, err := c.carryFiles([]byte("page"), Files{RecordsName: make([]byte, carriedMax+1)}, nil)
 	require.NoError(t, err)
 	require.Equal(t, "page", string(index))
@@ -91,14 +91,14 @@ func TestPagesAreHeldToTheBundle(t *testing.T) {
 	require.NoError(t, Finish(dir, Program{"0.2.0", strings.Repeat("0f", 32)}, page))
 	report, err := Verify(dir, "")
 	require.NoError(t, err)
-	require.Equal(t, pageOf(page), report.Page)
+	require.Equal(t, judgeOf(page), report.Judge)
 	shown, open := report.Sentences()
-	require.Contains(t, strings.Join(open, "; "), "have the SHA-256 "+report.Page.Digest)
+	require.Contains(t, strings.Join(open, "; "), "have the SHA-256 "+report.Judge.Digest)
 	require.NotContains(t, strings.Join(shown, "; "), "byte by byte")
-	report.PageKnown = true
+	report.JudgeKnown = true
 	shown, open = report.Sentences()
 	require.Contains(t, strings.Join(shown, "; "), "the judge that this program carries, byte by byte")
-	require.NotContains(t, strings.Join(open, "; "), report.Page.Digest)
+	require.NotContains(t, strings.Join(open, "; "), report.Judge.Digest)
 
 	index := readText(t, dir, pageName)
 	for says, forged := range map[string]string{
@@ -112,7 +112,7 @@ func TestPagesAreHeldToTheBundle(t *testing.T) {
 		require.ErrorContains(t, err, pageName+": "+says)
 	}
 	writeText(t, dir, pageName, index)
-	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), report.Page.Digest, "x", 1))
+	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), report.Judge.Digest, "x", 1))
 	forge(t, dir)
 	_, err = Verify(dir, "")
 	require.ErrorContains(t, err, "does not name the program of its page")

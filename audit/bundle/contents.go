@@ -69,7 +69,7 @@ type contents struct {
 	more     int // Number of further rows, which are not shown.
 	signed   string
 	madeBy   Program
-	page     *Page // The program in index.html; nil: none.
+	judge    *Judge // The program in index.html; nil: none.
 }
 
 // Program names a release that made a folder, so that the same one can decide it again.

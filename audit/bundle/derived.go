@@ -24,7 +24,7 @@ func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	switch {
 	case version == 1:
 		files[pageName], err = c.renderPage(form)
-	case c.page == nil:
+	case c.judge == nil:
 		files[pageName] = form.plain
 	}
 	return files, err
@@ -35,7 +35,7 @@ func (c *contents) owns(name string, derived map[string][]byte) bool {
 	if digest, is := strings.CutPrefix(name, ListFolder+"/"); is {
 		return c.lists[strings.TrimSuffix(digest, ListSuffix)] > 0 && strings.HasSuffix(digest, ListSuffix)
 	}
-	return derived[name] != nil || name == RecordsName || name == KeysName || name == sumsName || name == pageName && c.page != nil || slices.Contains(optional, name)
+	return derived[name] != nil || name == RecordsName || name == KeysName || name == sumsName || name == pageName && c.judge != nil || slices.Contains(optional, name)
 }
 
 func (c *contents) policyVersions() []uint64 {
@@ -53,7 +53,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`
 		MadeBy    Program        `json:"madeBy"`
-		Page      *Page          `json:"page,omitempty"` // Since version 2.
+		Judge     *Judge         `json:"judge,omitempty"` // Since version 2.
 		Cluster   string         `json:"clusterId"`
 		Origin    string         `json:"origin"`
 		From      string         `json:"from"`
@@ -70,7 +70,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
-		version, c.madeBy, c.page, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
+		version, c.madeBy, c.judge, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
 		r.Leaves, r.Screens, c.verdicts, c.rules, c.lists, c.policyVersions(),
 	}, "", "  ")
 	return append(text, '\n'), err

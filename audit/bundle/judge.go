@@ -222,9 +222,9 @@ func (j *judging) proveRecords() error {
 		_ = j.refuse(err)
 		return errStop
 	}
-	c.report.KeysGiven, c.madeBy, c.page = j.options.Keys != "", j.table.MadeBy, j.table.Page
+	c.report.KeysGiven, c.madeBy, c.judge = j.options.Keys != "", j.table.MadeBy, j.table.Judge
 	j.contents = c
-	j.Report = &Report{Export: c.report, Replay: j.replayer.replay, Lists: sortedNames(c.lists), Policies: c.policyVersions(), MadeBy: j.table.MadeBy, Page: j.table.Page}
+	j.Report = &Report{Export: c.report, Replay: j.replayer.replay, Lists: sortedNames(c.lists), Policies: c.policyVersions(), MadeBy: j.table.MadeBy, Judge: j.table.Judge}
 	j.mark(RecordsName, FileProven, "every record stands in the signed tree, and the log signed that these are all")
 	return nil
 }
@@ -289,7 +289,7 @@ func (j *judging) compareFiles() error {
 // comparePage checks that index.html is the page that bundle.json names, and the files beside it. It
 // comes last, so that a fault of another file bears that file's name.
 func (j *judging) comparePage() error {
-	if j.table.Page == nil || j.options.Carried {
+	if j.table.Judge == nil || j.options.Carried {
 		return nil
 	}
 	is, err := readFile(j.from, pageName)
@@ -299,7 +299,7 @@ func (j *judging) comparePage() error {
 	if err != nil {
 		return j.refuse(fileError(pageName, "%w", err))
 	}
-	page, named := j.table.Page.cutPage(is)
+	page, named := j.table.Judge.cutPage(is)
 	if !named {
 		return j.refuse(fileError(pageName, "is not the page that %s names", tableName))
 	}
@@ -310,7 +310,7 @@ func (j *judging) comparePage() error {
 	if !bytes.Equal(is, want) {
 		return j.refuse(fileError(pageName, "does not carry the files beside it"))
 	}
-	j.mark(pageName, FileOpen, "carries the files beside it; its program is not shown: compare the SHA-256 of its page, "+j.table.Page.Digest)
+	j.mark(pageName, FileOpen, "carries the files beside it; its program is not shown: compare the SHA-256 of its page, "+j.table.Judge.Digest)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func Finish(dir string, madeBy Program, page []byte) error {
 	if err != nil {
 		return err
 	}
-	c.madeBy, c.page = madeBy, pageOf(page)
+	c.madeBy, c.judge = madeBy, judgeOf(page)
 	files, err := c.deriveFiles(versionNewest)
 	if err != nil {
 		return err

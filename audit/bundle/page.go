@@ -59,27 +59,27 @@ func (c *contents) renderPage(f *form) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Page is the program at the head of index.html: the second judge (audit/bundle/judge). It is the
+// Judge is the program at the head of index.html: the second judge (audit/bundle/judge). It is the
 // same in all bundles that a release makes, so that its digest can be published with the release.
-type Page struct {
+type Judge struct {
 	Digest string `json:"sha256"` // In hex.
 	Size   int    `json:"bytes"`
 }
 
-// pageOf names a page; nil for none.
-func pageOf(page []byte) *Page {
+// judgeOf names a page; nil for none.
+func judgeOf(page []byte) *Judge {
 	if page == nil {
 		return nil
 	}
 	sum := sha256.Sum256(page)
-	return &Page{hex.EncodeToString(sum[:]), len(page)}
+	return &Judge{hex.EncodeToString(sum[:]), len(page)}
 }
 
 // isNamed reports whether digest and size have their forms.
-func (p *Page) isNamed() bool { return programDigest.MatchString(p.Digest) && p.Size > 0 }
+func (p *Judge) isNamed() bool { return programDigest.MatchString(p.Digest) && p.Size > 0 }
 
 // cutPage returns the program at the head of index.html, and whether it is the one named.
-func (p *Page) cutPage(index []byte) (page []byte, named bool) {
+func (p *Judge) cutPage(index []byte) (page []byte, named bool) {
 	if len(index) < p.Size {
 		return nil, false
 	}

@@ -15,16 +15,16 @@ import (
 
 // Report says what a folder proves.
 type Report struct {
-	Export    examine.Report `json:"export"`
-	Replay    Replay         `json:"replay"`
-	Lists     []string       `json:"lists"` // Digests, hex.
-	Policies  []uint64       `json:"policies"`
-	Cosigned  uint64         `json:"cosignedTreeSize"` // Size of the cosigned checkpoint's tree; 0 without one.
-	Witnesses []string       `json:"witnesses"`        // Names of the witnesses whose cosignatures verify.
-	Files     int            `json:"files"`
-	MadeBy    Program        `json:"madeBy"`         // As the folder says; nothing shows it.
-	Page      *Page          `json:"page,omitempty"` // The program in index.html, as the bundle says.
-	PageKnown bool           `json:"pageKnown"`      // The caller carries the same one.
+	Export     examine.Report `json:"export"`
+	Replay     Replay         `json:"replay"`
+	Lists      []string       `json:"lists"` // Digests, hex.
+	Policies   []uint64       `json:"policies"`
+	Cosigned   uint64         `json:"cosignedTreeSize"` // Size of the cosigned checkpoint's tree; 0 without one.
+	Witnesses  []string       `json:"witnesses"`        // Names of the witnesses whose cosignatures verify.
+	Files      int            `json:"files"`
+	MadeBy     Program        `json:"madeBy"`          // As the folder says; nothing shows it.
+	Judge      *Judge         `json:"judge,omitempty"` // The program in index.html, as the bundle says.
+	JudgeKnown bool           `json:"judgeKnown"`      // The caller carries the same one.
 }
 
 // optional are the files that a folder may lack and that are not derived from its records.
@@ -42,7 +42,7 @@ func Verify(dir, keys string) (*Report, error) {
 type table struct {
 	Bundle int
 	MadeBy Program
-	Page   *Page
+	Judge  *Judge
 }
 
 // readTable returns the version of a bundle, the program that made it and the one in its page.
@@ -62,7 +62,7 @@ func readTable(from Source) (table, error) {
 		return table{}, fmt.Errorf("%w: a bundle of version %d; this program reads versions up to %d", examine.ErrRelease, t.Bundle, versionNewest)
 	case !t.MadeBy.isNamed():
 		return table{}, fileError(tableName, "does not name the program that made the bundle")
-	case t.Page != nil && (t.Bundle == 1 || !t.Page.isNamed()):
+	case t.Judge != nil && (t.Bundle == 1 || !t.Judge.isNamed()):
 		return table{}, fileError(tableName, "does not name the program of its page")
 	}
 	return t, nil
@@ -147,7 +147,7 @@ func trustedKeys(inside, given string) (string, error) {
 // derivedSentence says what follows from the records. The page of version 2 is a program, which does
 // not.
 func (r *Report) derivedSentence() string {
-	if r.Page != nil {
+	if r.Judge != nil {
 		return "words, policies and table of contents say what the records say; the page carries the files beside it, unaltered"
 	}
 	return "page, words, policies and table of contents say what the records say"
@@ -166,10 +166,10 @@ func (r *Report) Sentences() (shown, open []string) {
 		open = append(open, "who those witnesses are: compare their keys")
 	}
 	switch {
-	case r.PageKnown:
+	case r.JudgeKnown:
 		shown = append(shown, "the page index.html begins with the judge that this program carries, byte by byte")
-	case r.Page != nil:
-		open = append(open, fmt.Sprintf("which program the page index.html is: its first %d bytes have the SHA-256 %s; compare it with the one published for that release before you believe the page", r.Page.Size, r.Page.Digest))
+	case r.Judge != nil:
+		open = append(open, fmt.Sprintf("which program the page index.html is: its first %d bytes have the SHA-256 %s; compare it with the one published for that release before you believe the page", r.Judge.Size, r.Judge.Digest))
 	}
 	open = append(open, fmt.Sprintf("which program made the bundle: it names railguard %s, whose file has the SHA-256 %s", r.MadeBy.Version, r.MadeBy.Digest))
 	if r.Replay.NoEvidence > 0 {

@@ -276,7 +276,7 @@ func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	}
 	report, err := bundle.Verify(path, keys)
 	if err == nil {
-		report.PageKnown = report.Page != nil && report.Page.Digest == judge.Digest()
+		report.JudgeKnown = report.Judge != nil && report.Judge.Digest == judge.Digest()
 		err = v.demandHead(&report.Export)
 	}
 	if err != nil {

@@ -108,7 +108,7 @@ func requirePage(t *testing.T, dir string) {
 	}
 	require.Contains(t, index, "This page judges nothing.")
 	require.NotContains(t, index, "<script")
-	require.NotContains(t, table, `"page"`)
+	require.NotContains(t, table, `"judge"`)
 }
 
 // Programs ask whether this one carries the second judge.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"railguard/audit/examine"
@@ -354,12 +355,14 @@ func (j *judging) verifyCosigned() error {
 	return nil
 }
 
+var keysHash = regexp.MustCompile(`^(?:[0-9a-f]{32}|[0-9a-f]{64})$`)
+
 // KeysByHash returns the keys in a bundle if a hash that somebody received another way is theirs:
 // the SHA-256 of keys.txt in hex, or its first 32 digits, as railguard verify prints them. ok is
 // false if the text is no such hash.
 func KeysByHash(from Source, text string) (keys string, ok bool, err error) {
 	text = strings.ToLower(strings.TrimSpace(text))
-	if digits, err := hex.DecodeString(text); err != nil || len(digits) != 16 && len(digits) != sha256.Size {
+	if !keysHash.MatchString(text) {
 		return "", false, nil
 	}
 	inside, err := readFile(from, KeysName)

@@ -93,6 +93,9 @@ func (r *Report) NotShown() []string {
 	if r.KeysGiven && len(r.Checkpoint.Witnesses) == 0 && r.Checkpoint.Quorum == "" {
 		open = append(open, "that any witness saw that tree head: none was demanded (--policy, or a witness's key among --keys)")
 	}
+	if r.Unwitnessed && r.Checkpoint.Quorum == "" {
+		open = append(open, "that the log's own quorum of witnesses saw that tree head: the log says that it had not signed it")
+	}
 	if r.Head == nil && note.IsReplaced(r.Keys, &r.Checkpoint) {
 		open = append(open, "that the log went on from this tree: its keys were replaced since, and whoever has the former ones can sign another tree of that size; give --head with a newer one")
 	}

@@ -22,6 +22,7 @@ const (
 	CosignedName    = "cosigned.txt"     // The newest checkpoint that witnesses cosigned; optional.
 	ConsistencyName = "consistency.json" // The proof that the cosigned checkpoint continues that of the records; present if its tree is larger.
 	WitnessesName   = "witnesses.txt"    // The witnesses' verifier keys; optional.
+	PolicyName      = "policy.txt"       // The log's own policy of witnesses (C2SP tlog-policy), to be read and not used; optional.
 	ListFolder      = "lists"
 	ListSuffix      = ".entities"
 

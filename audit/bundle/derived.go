@@ -50,6 +50,10 @@ func (c *contents) policyVersions() []uint64 {
 // renderTable returns bundle.json, which describes the folder to programs.
 func (c *contents) renderTable(version int) ([]byte, error) {
 	r := &c.report
+	var witnessed *bool
+	if r.Unwitnessed {
+		witnessed = new(bool)
+	}
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`
 		MadeBy    Program        `json:"madeBy"`
@@ -63,6 +67,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		First     uint64         `json:"first"`
 		End       uint64         `json:"end"`
 		TreeSize  uint64         `json:"treeSize"`
+		Witnessed *bool          `json:"witnessed,omitempty"` // false as in the export; else absent.
 		Records   int            `json:"records"`
 		Decisions int            `json:"decisions"`
 		Verdicts  map[string]int `json:"verdicts"`
@@ -70,7 +75,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
-		version, c.madeBy, c.judge, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
+		version, c.madeBy, c.judge, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size, witnessed,
 		r.Leaves, r.Screens, c.verdicts, c.rules, c.lists, c.policyVersions(),
 	}, "", "  ")
 	return append(text, '\n'), err

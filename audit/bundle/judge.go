@@ -339,6 +339,12 @@ func (j *judging) checkLists() error {
 }
 
 func (j *judging) verifyCosigned() error {
+	if err := j.Report.readPolicy(j.from); err != nil {
+		return j.refuse(err)
+	}
+	if j.Report.Quorum != "" {
+		j.mark(PolicyName, FileOpen, "is the log's own policy of witnesses, which is not used: "+j.Report.Quorum)
+	}
 	if err := j.Report.verifyCosigned(j.from, j.keys); err != nil {
 		return j.refuse(err)
 	}

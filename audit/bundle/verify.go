@@ -19,8 +19,9 @@ type Report struct {
 	Replay     Replay         `json:"replay"`
 	Lists      []string       `json:"lists"` // Digests, hex.
 	Policies   []uint64       `json:"policies"`
-	Cosigned   uint64         `json:"cosignedTreeSize"` // Size of the cosigned checkpoint's tree; 0 without one.
-	Witnesses  []string       `json:"witnesses"`        // Names of the witnesses whose cosignatures verify.
+	Cosigned   uint64         `json:"cosignedTreeSize"`    // Size of the cosigned checkpoint's tree; 0 without one.
+	Witnesses  []string       `json:"witnesses"`           // Names of the witnesses whose cosignatures verify.
+	Quorum     string         `json:"logQuorum,omitempty"` // What the log's own policy of witnesses wants, as the bundle says; it is not used.
 	Files      int            `json:"files"`
 	MadeBy     Program        `json:"madeBy"`          // As the folder says; nothing shows it.
 	Judge      *Judge         `json:"judge,omitempty"` // The program in index.html, as the bundle says.
@@ -28,7 +29,7 @@ type Report struct {
 }
 
 // optional are the files that a folder may lack and that are not derived from its records.
-var optional = []string{CosignedName, ConsistencyName, WitnessesName}
+var optional = []string{CosignedName, ConsistencyName, WitnessesName, PolicyName}
 
 // Verify proves a folder and makes all its decisions again. keys are the log's verifier keys
 // if the caller received them in another way; with "" it uses those in the folder. The error
@@ -127,6 +128,26 @@ func (r *Report) verifyCosigned(from Source, keys string) error {
 	return nil
 }
 
+// readPolicy reads the log's own policy, if it is there. It is shown and demands nothing: a forger
+// would bring his own.
+func (r *Report) readPolicy(from Source) error {
+	text, err := readFile(from, PolicyName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fileError(PolicyName, "%w", err)
+	}
+	policy, err := note.ParsePolicy(string(text))
+	if err != nil {
+		return fileError(PolicyName, "%w", err)
+	}
+	if r.Quorum = policy.Need(); r.Quorum == "" {
+		r.Quorum = "nobody"
+	}
+	return nil
+}
+
 // trustedKeys returns the keys to verify a folder with. These are the given keys and those in
 // the folder that they endorse; without given keys, all keys in the folder. It refuses a
 // folder whose keys.txt has other keys, fewer keys of a range, or anything but keys.
@@ -164,6 +185,9 @@ func (r *Report) Sentences() (shown, open []string) {
 	if len(r.Witnesses) > 0 {
 		shown = append(shown, "witnesses signed it, by the keys in witnesses.txt: "+strings.Join(r.Witnesses, ", "))
 		open = append(open, "who those witnesses are: compare their keys")
+	}
+	if r.Quorum != "" {
+		open = append(open, fmt.Sprintf("who must have witnessed the log: its own policy in the bundle (%s) is not used; hold it to yours (--policy)", r.Quorum))
 	}
 	switch {
 	case r.JudgeKnown:

@@ -262,6 +262,30 @@ func TestReadmeHasTheFormOfTheBytes(t *testing.T) {
 	}
 }
 
+// The log's own policy is shown and demands nothing. One that is none is refused.
+func TestThePolicyInABundleIsNotUsed(t *testing.T) {
+	dir := released(t)
+	witness, err := note.NewCosigner("w.example.org", bytes.Repeat([]byte{1}, note.SeedSize))
+	require.NoError(t, err)
+	writeText(t, dir, PolicyName, "witness w "+witness.VerifierKey()+" https://w.example.org\nquorum w\n")
+	forge(t, dir)
+	report, err := Verify(dir, readText(t, dir, KeysName))
+	require.NoError(t, err, "that nobody signed it does not matter")
+	require.Equal(t, "w.example.org", report.Quorum)
+	_, open := report.Sentences()
+	require.Contains(t, strings.Join(open, "; "), "its own policy in the bundle (w.example.org) is not used")
+	mine, err := note.JoinPolicy(readText(t, dir, KeysName), readText(t, dir, PolicyName))
+	require.NoError(t, err)
+	_, err = Verify(dir, mine)
+	var short *note.QuorumError
+	require.ErrorAs(t, err, &short, "the reader's own demands")
+	require.Equal(t, []string{"w.example.org"}, short.Missing)
+	writeText(t, dir, PolicyName, "quorum w\n")
+	forge(t, dir)
+	_, err = Verify(dir, "")
+	require.ErrorContains(t, err, PolicyName+": ")
+}
+
 // A folder may hold a later checkpoint that the log and witnesses signed.
 func TestVerifyACosignedCheckpoint(t *testing.T) {
 	dir := released(t)

@@ -89,7 +89,7 @@ func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 			return fmt.Errorf("the list %s: %w", digest, err)
 		}
 	}
-	if err := b.keepCosigned(cmd, dir, size); err != nil {
+	if err := errors.Join(b.keepCosigned(cmd, dir, size), b.keepPolicy(cmd, dir)); err != nil {
 		return err
 	}
 	madeBy, err := nameProgram()
@@ -217,6 +217,15 @@ func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) 
 		return usageError("--witness-keys: %w", err)
 	}
 	return os.WriteFile(filepath.Join(dir, bundle.WitnessesName), keys, 0o644)
+}
+
+// keepPolicy saves the log's own policy of witnesses, if it has one.
+func (b *auditBundle) keepPolicy(cmd *cobra.Command, dir string) error {
+	err := b.keepAnswer(cmd, "/log/policy", filepath.Join(dir, bundle.PolicyName))
+	if coded := new(exitError); errors.As(err, &coded) && coded.status == http.StatusNotFound {
+		return nil // It has none, or is of a release that does not show it.
+	}
+	return err
 }
 
 // deliverBundle renames the folder to its final name, or packs it.

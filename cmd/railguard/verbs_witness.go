@@ -178,7 +178,7 @@ func (w *witnessServe) open(cmd *cobra.Command) (*witness.Witness, error) {
 func (w *witnessServe) readLogs() (all []string, err error) {
 	w.addresses = map[string]string{}
 	for _, given := range w.logs {
-		keys, address := "", ""
+		var keys, address string
 		if path, isFile := strings.CutPrefix(given, "@"); isFile {
 			text, err := os.ReadFile(path)
 			if err != nil {

@@ -88,7 +88,7 @@
       const row = document.createElement("tr");
       row.dataset.leaf = r.leaf;
       cell(row, r.leaf, "n");
-      cell(row, r.time);
+      cell(row, r.time, "v");
       cell(row, r.kind);
       cell(row, standing, standing === "NO" ? "bad" : "");
       cell(row, r.outcome ? r.verdict + " " + (r.rule || "") + " " + (r.reason || "") : "", r.verdict === "BLOCK" ? "BLOCK" : "");

@@ -81,6 +81,10 @@ func TestPagesThatCarryNothing(t *testing.T) {
 	index, err = c.carryFiles([]byte("page"), Files{RecordsName: make([]byte, carriedMax)}, nil)
 	require.NoError(t, err)
 	require.Greater(t, len(index), carriedMax)
+	require.LessOrEqual(t, int64(len(index)), c.judge.indexMax())
+	index, err = c.carryFiles([]byte("page"), Files{KeysName: {1}, RecordsName: make([]byte, carriedMax)}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "page", string(index), "all files together")
 }
 
 // The page of a bundle is the one that bundle.json names, and carries the files beside it. Which
@@ -105,6 +109,7 @@ func TestPagesAreHeldToTheBundle(t *testing.T) {
 		"is not the page that bundle.json names": strings.Replace(index, "judge", "fudge", 1),
 		"does not carry the files beside it":     index + "<script>alert(1)</script>",
 		"is not the page":                        "<",
+		"is larger than a page":                  index + strings.Repeat(" ", 2*carriedMax),
 	} {
 		writeText(t, dir, pageName, forged)
 		forge(t, dir)

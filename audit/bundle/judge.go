@@ -293,6 +293,9 @@ func (j *judging) comparePage() error {
 	if j.table.Judge == nil || j.options.Carried {
 		return nil
 	}
+	if at, there := j.places[pageName]; there && j.Files[at].Size > j.table.Judge.indexMax() {
+		return j.refuse(fileError(pageName, "is larger than a page with the files beside it can be"))
+	}
 	is, err := readFile(j.from, pageName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j.refuse(fileError(pageName, "is missing"))

@@ -21,6 +21,9 @@ var forms embed.FS
 // none, and asks its reader for the folder.
 const carriedMax = 32 << 20
 
+// judgeMax bounds the program of a page, in bytes.
+const judgeMax = 64 << 20
+
 // form is the look of one version of folders.
 type form struct {
 	page  *template.Template // nil since version 2, whose page is a program.
@@ -76,7 +79,12 @@ func judgeOf(page []byte) *Judge {
 }
 
 // isNamed reports whether digest and size have their forms.
-func (p *Judge) isNamed() bool { return programDigest.MatchString(p.Digest) && p.Size > 0 }
+func (p *Judge) isNamed() bool {
+	return programDigest.MatchString(p.Digest) && p.Size > 0 && p.Size <= judgeMax
+}
+
+// indexMax bounds index.html, in bytes.
+func (p *Judge) indexMax() int64 { return int64(p.Size) + 2*carriedMax }
 
 // cutPage returns the program at the head of index.html, and whether it is the one named.
 func (p *Judge) cutPage(index []byte) (page []byte, named bool) {
@@ -95,25 +103,22 @@ func (c *contents) carryFiles(page []byte, from Source, derived map[string][]byt
 	if err != nil {
 		return nil, err
 	}
-	all := Files{}
+	index := bytes.Clone(page)
+	all, left := Files{}, carriedMax
 	for name, text := range derived {
 		all[name] = text
+		left -= len(text)
 	}
 	for _, name := range names {
 		if all[name] != nil || name == pageName || name == sumsName || !c.owns(name, derived) {
 			continue
 		}
-		if all[name], err = readFile(from, name); err != nil {
+		if all[name], err = readUpTo(from, name, left); err != nil {
 			return nil, err
 		}
-	}
-	size := 0
-	for _, text := range all {
-		size += len(text)
-	}
-	index := bytes.Clone(page)
-	if size > carriedMax {
-		return index, nil
+		if left -= len(all[name]); left < 0 { // A bundle may be far larger than memory.
+			return index, nil
+		}
 	}
 	names, _ = all.Names()
 	for _, name := range names {

@@ -77,6 +77,16 @@ func readFile(from Source, name string) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
+// readUpTo returns a file, or one byte more than so many of it.
+func readUpTo(from Source, name string, most int) ([]byte, error) {
+	file, err := from.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, int64(max(most, 0))+1))
+}
+
 func hasFile(from Source, name string) bool {
 	file, err := from.Open(name)
 	if err != nil {

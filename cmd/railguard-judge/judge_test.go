@@ -14,6 +14,7 @@ import (
 
 	"railguard/audit/bundle"
 	"railguard/audit/examine"
+	"railguard/audit/note"
 )
 
 // samplePage stands for the page of a release.
@@ -161,6 +162,23 @@ func TestKeysByTheirHash(t *testing.T) {
 	require.Equal(t, unusable, ask(t, dir, "nothing", false).Verdict)
 	other, _ := lying(t, samplePage)
 	require.Contains(t, ask(t, dir, read(t, other, bundle.KeysName), false).Error, "not among those given, nor endorsed by them")
+}
+
+// Beside the keys, a policy of witnesses may be given: its quorum is demanded as by --policy.
+func TestAPolicyBesideTheKeys(t *testing.T) {
+	dir := honest(t, samplePage)
+	witness, err := note.NewCosigner("w.example.org", make([]byte, note.SeedSize))
+	require.NoError(t, err)
+	keys := read(t, dir, bundle.KeysName)
+	policy := "witness w " + witness.VerifierKey() + "\nquorum w\n"
+	a := ask(t, dir, keys+policy, true)
+	require.Equal(t, notProven, a.Verdict)
+	require.Contains(t, a.Error, "the quorum of witnesses is not met: signed by none; wanted are w.example.org")
+	joined, err := note.JoinPolicy(keys, policy)
+	require.NoError(t, err)
+	_, err = bundle.Verify(dir, joined)
+	require.EqualError(t, err, a.Error)
+	require.Equal(t, examine.Proven, ask(t, dir, keys+"quorum none\n", true).Verdict)
 }
 
 // A packed bundle is judged as it is. One that is cut or is none is refused.

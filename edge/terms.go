@@ -10,6 +10,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/engine/jws"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -111,19 +112,19 @@ func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
 
 // publishKeys makes the key set that verifies tokens, and the bytes of the JWKS.
 func (s *signingKeys) publishKeys(keys []*wire.SigningKey) error {
-	public := make([]credential.PublicKey, 0, len(keys))
+	public := make([]jws.PublicKey, 0, len(keys))
 	for _, key := range keys {
-		state := credential.KeyActive
+		state := jws.KeyActive
 		if key.RevokedAt != 0 {
-			state = credential.KeyRevoked
+			state = jws.KeyRevoked
 		}
-		public = append(public, credential.PublicKey{ID: key.KID, Point: key.Public, State: state})
+		public = append(public, jws.PublicKey{ID: key.KID, Point: key.Public, State: state})
 	}
 	set, err := credential.NewKeySet(s.issuer, public)
 	if err != nil {
 		return fmt.Errorf("key set: %w", err)
 	}
-	s.Verify, s.JWKS = set, set.AppendJWKS(nil)
+	s.Verify, s.JWKS = set, jws.AppendJWKS(nil, set.Keys())
 	sum := sha256.Sum256(s.JWKS)
 	s.JWKSETag = `"` + hex.EncodeToString(sum[:8]) + `"`
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/engine/jws"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
@@ -76,7 +77,7 @@ func TestTokenIsThePureFunctionOfTheLeaf(t *testing.T) {
 	require.Len(t, signature, 64)
 
 	key := n.Settings().SigningKeys[0]
-	set, err := credential.NewKeySet("did:kya:railguard", []credential.PublicKey{{ID: key.KID, Point: key.Public}})
+	set, err := credential.NewKeySet("did:kya:railguard", []jws.PublicKey{{ID: key.KID, Point: key.Public}})
 	require.NoError(t, err)
 	verified, err := set.Open(token)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/engine/jws"
 	"railguard/ofac"
 )
 
@@ -136,12 +137,12 @@ func runVerify(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	point, err := credential.PublicPoint(&key.PublicKey)
+	point, err := jws.PublicPoint(&key.PublicKey)
 	if err != nil {
 		return err
 	}
 	const issuer, kid = "did:kya:bench", "bench-1"
-	keys, err := credential.NewKeySet(issuer, []credential.PublicKey{{ID: kid, Point: point}})
+	keys, err := credential.NewKeySet(issuer, []jws.PublicKey{{ID: kid, Point: point}})
 	if err != nil {
 		return err
 	}

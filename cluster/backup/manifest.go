@@ -7,7 +7,7 @@ import (
 
 	"railguard/cluster/datadir"
 	"railguard/engine"
-	"railguard/engine/credential"
+	"railguard/engine/jws"
 	"railguard/fsm"
 )
 
@@ -112,19 +112,19 @@ func describeView(view *fsm.View) (*Manifest, error) {
 
 // keySetDigest is SHA-256 of the JWKS that a node with these settings publishes.
 func keySetDigest(settings *fsm.Settings) (string, error) {
-	public := make([]credential.PublicKey, 0, len(settings.SigningKeys))
+	public := make([]jws.PublicKey, 0, len(settings.SigningKeys))
 	for _, key := range settings.SigningKeys {
-		state := credential.KeyActive
+		state := jws.KeyActive
 		if key.RevokedAt != 0 {
-			state = credential.KeyRevoked
+			state = jws.KeyRevoked
 		}
-		public = append(public, credential.PublicKey{ID: key.KID, Point: key.Public, State: state})
+		public = append(public, jws.PublicKey{ID: key.KID, Point: key.Public, State: state})
 	}
-	set, err := credential.NewKeySet(settings.Genesis.Issuer, public)
+	set, err := jws.NewKeySet(public)
 	if err != nil {
 		return "", fmt.Errorf("backup: key set: %w", err)
 	}
-	return Digest(set.AppendJWKS(nil)), nil
+	return Digest(jws.AppendJWKS(nil, set)), nil
 }
 
 // Digest returns SHA-256 of data in hexadecimal digits, as the manifest has it.

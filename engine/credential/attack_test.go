@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/engine/jws"
 )
 
 // forge signs any header and payload with a good key, so the token fails for its content, not
@@ -20,7 +21,7 @@ import (
 func forge(t testing.TB, header, payload string, key *ecdsa.PrivateKey) string {
 	t.Helper()
 	input := encode(header) + "." + encode(payload)
-	signature, err := (&signer{key, testKid}).SignPayload([]byte(input), algorithm)
+	signature, err := jws.SignBytes([]byte(input), key)
 	require.NoError(t, err)
 	return input + "." + encode(string(signature))
 }
@@ -51,40 +52,40 @@ func TestHeaderAttacks(t *testing.T) {
 		name, header string
 		want         error
 	}{
-		{"alg none", `{"alg":"none","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"alg in lower case", `{"alg":"es256","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"alg RS256", `{"alg":"RS256","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"alg ES384", `{"alg":"ES384","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"alg missing", `{"kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"alg a list", `{"alg":["ES256"],"kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"a second alg in another case", `{"alg":"ES256","ALG":"none","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"a second alg", `{"alg":"ES256","alg":"none","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"a second alg behind an escape", `{"alg":"ES256","\u0061lg":"none","kid":"cc-v1","typ":"JWT"}`, ErrMalformed},
-		{"typ missing", `{"alg":"ES256","kid":"cc-v1"}`, ErrMalformed},
-		{"typ of VC 2.0", `{"alg":"ES256","kid":"cc-v1","typ":"vc+jwt"}`, ErrMalformed},
-		{"typ of an access token", `{"alg":"ES256","kid":"cc-v1","typ":"at+jwt"}`, ErrMalformed},
-		{"kid missing", `{"alg":"ES256","typ":"JWT"}`, ErrKey},
-		{"kid a path", `{"alg":"ES256","kid":"../../dev/null","typ":"JWT"}`, ErrKey},
-		{"kid a query", `{"alg":"ES256","kid":"x' OR '1'='1","typ":"JWT"}`, ErrKey},
-		{"kid in upper case", `{"alg":"ES256","kid":"CC-V1","typ":"JWT"}`, ErrKey},
-		{"kid of 33", `{"alg":"ES256","kid":"` + strings.Repeat("a", 33) + `","typ":"JWT"}`, ErrKey},
-		{"kid a number", `{"alg":"ES256","kid":1,"typ":"JWT"}`, ErrKey},
-		{"kid unknown", `{"alg":"ES256","kid":"cc-v2","typ":"JWT"}`, ErrKey},
-		{"crit", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","crit":["b64"],"b64":false}`, ErrMalformed},
-		{"b64", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","b64":false}`, ErrMalformed},
-		{"jku", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","jku":"https://evil.example/jwks"}`, ErrMalformed},
-		{"jwk", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","jwk":{"kty":"EC"}}`, ErrMalformed},
-		{"x5u", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","x5u":"https://evil.example/c"}`, ErrMalformed},
-		{"x5c", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","x5c":[]}`, ErrMalformed},
-		{"x5t", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","x5t":"AA"}`, ErrMalformed},
-		{"zip", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","zip":"DEF"}`, ErrMalformed},
-		{"cty", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","cty":"JWT"}`, ErrMalformed},
-		{"a list", `["ES256"]`, ErrMalformed},
-		{"two objects", goodHeader + goodHeader, ErrMalformed},
-		{"not JSON", `{"alg":"ES256"`, ErrMalformed},
-		{"not UTF-8", "{\"alg\":\"ES256\",\"kid\":\"cc-v1\",\"typ\":\"JWT\xff\"}", ErrMalformed},
-		{"nested", strings.Repeat(`{"a":`, depthMax) + `{}` + strings.Repeat(`}`, depthMax), ErrMalformed},
-		{"empty", ``, ErrMalformed},
+		{"alg none", `{"alg":"none","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"alg in lower case", `{"alg":"es256","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"alg RS256", `{"alg":"RS256","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"alg ES384", `{"alg":"ES384","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"alg missing", `{"kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"alg a list", `{"alg":["ES256"],"kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"a second alg in another case", `{"alg":"ES256","ALG":"none","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"a second alg", `{"alg":"ES256","alg":"none","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"a second alg behind an escape", `{"alg":"ES256","\u0061lg":"none","kid":"cc-v1","typ":"JWT"}`, jws.ErrMalformed},
+		{"typ missing", `{"alg":"ES256","kid":"cc-v1"}`, jws.ErrMalformed},
+		{"typ of VC 2.0", `{"alg":"ES256","kid":"cc-v1","typ":"vc+jwt"}`, jws.ErrMalformed},
+		{"typ of an access token", `{"alg":"ES256","kid":"cc-v1","typ":"at+jwt"}`, jws.ErrMalformed},
+		{"kid missing", `{"alg":"ES256","typ":"JWT"}`, jws.ErrKey},
+		{"kid a path", `{"alg":"ES256","kid":"../../dev/null","typ":"JWT"}`, jws.ErrKey},
+		{"kid a query", `{"alg":"ES256","kid":"x' OR '1'='1","typ":"JWT"}`, jws.ErrKey},
+		{"kid in upper case", `{"alg":"ES256","kid":"CC-V1","typ":"JWT"}`, jws.ErrKey},
+		{"kid of 33", `{"alg":"ES256","kid":"` + strings.Repeat("a", 33) + `","typ":"JWT"}`, jws.ErrKey},
+		{"kid a number", `{"alg":"ES256","kid":1,"typ":"JWT"}`, jws.ErrKey},
+		{"kid unknown", `{"alg":"ES256","kid":"cc-v2","typ":"JWT"}`, jws.ErrKey},
+		{"crit", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","crit":["b64"],"b64":false}`, jws.ErrMalformed},
+		{"b64", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","b64":false}`, jws.ErrMalformed},
+		{"jku", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","jku":"https://evil.example/jwks"}`, jws.ErrMalformed},
+		{"jwk", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","jwk":{"kty":"EC"}}`, jws.ErrMalformed},
+		{"x5u", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","x5u":"https://evil.example/c"}`, jws.ErrMalformed},
+		{"x5c", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","x5c":[]}`, jws.ErrMalformed},
+		{"x5t", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","x5t":"AA"}`, jws.ErrMalformed},
+		{"zip", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","zip":"DEF"}`, jws.ErrMalformed},
+		{"cty", `{"alg":"ES256","kid":"cc-v1","typ":"JWT","cty":"JWT"}`, jws.ErrMalformed},
+		{"a list", `["ES256"]`, jws.ErrMalformed},
+		{"two objects", goodHeader + goodHeader, jws.ErrMalformed},
+		{"not JSON", `{"alg":"ES256"`, jws.ErrMalformed},
+		{"not UTF-8", "{\"alg\":\"ES256\",\"kid\":\"cc-v1\",\"typ\":\"JWT\xff\"}", jws.ErrMalformed},
+		{"nested", strings.Repeat(`{"a":`, jws.DepthMax) + `{}` + strings.Repeat(`}`, jws.DepthMax), jws.ErrMalformed},
+		{"empty", ``, jws.ErrMalformed},
 	}
 	keys := testKeys(t)
 	for _, test := range tests {
@@ -110,46 +111,46 @@ func TestPayloadAttacks(t *testing.T) {
 		{"iss alone", replace(`"iss":"did:kya:railguard"`, `"iss":"did:kya:other"`), ErrIssuer},
 		{"iss missing", replace(`"iss":"did:kya:railguard",`, ``), ErrIssuer},
 		{"iss a list", replace(`"iss":"did:kya:railguard"`, `"iss":["did:kya:railguard"]`), ErrIssuer},
-		{"vc.issuer alone", replace(`"issuer":"did:kya:railguard"`, `"issuer":"did:kya:other"`), ErrMalformed},
-		{"sub alone", replace(subject, `"sub":"agt_someoneelse"`), ErrMalformed},
-		{"sub missing", replace(subject+`,`, ``), ErrMalformed},
+		{"vc.issuer alone", replace(`"issuer":"did:kya:railguard"`, `"issuer":"did:kya:other"`), jws.ErrMalformed},
+		{"sub alone", replace(subject, `"sub":"agt_someoneelse"`), jws.ErrMalformed},
+		{"sub missing", replace(subject+`,`, ``), jws.ErrMalformed},
 		{"subject of a user", strings.ReplaceAll(good, `agt_8f3k2m7q7txx`, `usr_8f3k2m7q7txx`), ErrType},
-		{"agentId alone", replace(`"agentId":"agt_8f3k2m7q7txx"`, `"agentId":"agt_someoneelse"`), ErrMalformed},
-		{"agentId missing", replace(`"agentId":"agt_8f3k2m7q7txx",`, ``), ErrMalformed},
-		{"credentialSubject a list", replace(`"credentialSubject":{`, `"credentialSubject":[],"x":{`), ErrMalformed},
-		{"jti alone", replace(`"jti":"urn:uuid:0190`, `"jti":"urn:uuid:0191`), ErrMalformed},
-		{"jti a number", replace(`"jti":"urn:uuid:0190a1b2-0000-8000-8000-000000000001"`, `"jti":1`), ErrMalformed},
-		{"exp alone", replace(exp, `"exp":1782012809`), ErrMalformed},
-		{"exp missing", replace(exp+`,`, ``), ErrMalformed},
-		{"exp a string", replace(exp, `"exp":"1782012808"`), ErrMalformed},
-		{"exp a fraction", replace(exp, `"exp":1782012808.0`), ErrMalformed},
-		{"exp with an exponent", replace(exp, `"exp":1e30`), ErrMalformed},
-		{"exp negative", replace(exp, `"exp":-1`), ErrMalformed},
-		{"exp in 2101", replace(exp, `"exp":4133980800`), ErrMalformed},
-		{"exp beyond int64", replace(exp, `"exp":99999999999999999999`), ErrMalformed},
-		{"exp null", replace(exp, `"exp":null`), ErrMalformed},
-		{"two exp", replace(exp, exp+`,`+exp), ErrMalformed},
-		{"exp and Exp", replace(exp, exp+`,"Exp":4102444800`), ErrMalformed},
-		{"nbf missing", replace(`"nbf":1774150408,`, ``), ErrMalformed},
-		{"nbf in 2019", replace(`"nbf":1774150408`, `"nbf":1577836799`), ErrMalformed},
-		{"iat a string", replace(`"iat":1774150408`, `"iat":"now"`), ErrMalformed},
+		{"agentId alone", replace(`"agentId":"agt_8f3k2m7q7txx"`, `"agentId":"agt_someoneelse"`), jws.ErrMalformed},
+		{"agentId missing", replace(`"agentId":"agt_8f3k2m7q7txx",`, ``), jws.ErrMalformed},
+		{"credentialSubject a list", replace(`"credentialSubject":{`, `"credentialSubject":[],"x":{`), jws.ErrMalformed},
+		{"jti alone", replace(`"jti":"urn:uuid:0190`, `"jti":"urn:uuid:0191`), jws.ErrMalformed},
+		{"jti a number", replace(`"jti":"urn:uuid:0190a1b2-0000-8000-8000-000000000001"`, `"jti":1`), jws.ErrMalformed},
+		{"exp alone", replace(exp, `"exp":1782012809`), jws.ErrMalformed},
+		{"exp missing", replace(exp+`,`, ``), jws.ErrMalformed},
+		{"exp a string", replace(exp, `"exp":"1782012808"`), jws.ErrMalformed},
+		{"exp a fraction", replace(exp, `"exp":1782012808.0`), jws.ErrMalformed},
+		{"exp with an exponent", replace(exp, `"exp":1e30`), jws.ErrMalformed},
+		{"exp negative", replace(exp, `"exp":-1`), jws.ErrMalformed},
+		{"exp in 2101", replace(exp, `"exp":4133980800`), jws.ErrMalformed},
+		{"exp beyond int64", replace(exp, `"exp":99999999999999999999`), jws.ErrMalformed},
+		{"exp null", replace(exp, `"exp":null`), jws.ErrMalformed},
+		{"two exp", replace(exp, exp+`,`+exp), jws.ErrMalformed},
+		{"exp and Exp", replace(exp, exp+`,"Exp":4102444800`), jws.ErrMalformed},
+		{"nbf missing", replace(`"nbf":1774150408,`, ``), jws.ErrMalformed},
+		{"nbf in 2019", replace(`"nbf":1774150408`, `"nbf":1577836799`), jws.ErrMalformed},
+		{"iat a string", replace(`"iat":1774150408`, `"iat":"now"`), jws.ErrMalformed},
 		{"vc missing", replace(`"vc":`, `"x":`), ErrType},
-		{"VC", replace(`"vc":`, `"VC":`), ErrMalformed},
+		{"VC", replace(`"vc":`, `"VC":`), jws.ErrMalformed},
 		{"vc a string", `{"iss":"did:kya:railguard","sub":"agt_x","jti":"j","iat":1774150408,"nbf":1774150408,"exp":1782012808,"vc":"x"}`, ErrType},
 		{"a presentation besides", replace(`"vc":`, `"vp":{},"vc":`), ErrType},
-		{"issuanceDate alone", replace(`"issuanceDate":"2026-03-22T03:33:28.000Z"`, `"issuanceDate":"2026-03-22T03:33:29.000Z"`), ErrMalformed},
-		{"expirationDate alone", replace(`"expirationDate":"2026`, `"expirationDate":"2027`), ErrMalformed},
+		{"issuanceDate alone", replace(`"issuanceDate":"2026-03-22T03:33:28.000Z"`, `"issuanceDate":"2026-03-22T03:33:29.000Z"`), jws.ErrMalformed},
+		{"expirationDate alone", replace(`"expirationDate":"2026`, `"expirationDate":"2027`), jws.ErrMalformed},
 		{"unknown type", replace(`KYAAgentCredential`, `KYASuperCredential`), ErrType},
 		{"type besides", replace(`"KYAAgentCredential"`, `"KYAAgentCredential","KYAUserCredential"`), ErrType},
 		{"type twice", replace(`"KYAAgentCredential"`, `"KYAAgentCredential","KYAAgentCredential"`), ErrType},
 		{"type a string", replace(`"type":["VerifiableCredential","KYAAgentCredential"]`, `"type":"KYAAgentCredential"`), ErrType},
 		{"type missing", replace(`"type":["VerifiableCredential","KYAAgentCredential"],`, ``), ErrType},
-		{"equal names deep inside", replace(`"maxSingleTxUSDC":500.10`, `"maxSingleTxUSDC":500.10,"maxSingleTxUSDC":1`), ErrMalformed},
-		{"nested too deep", replace(`"maxSingleTxUSDC":500.10`, `"a":`+strings.Repeat("[", 5)+strings.Repeat("]", 5)), ErrMalformed},
-		{"a list", `[]`, ErrMalformed},
-		{"trailing text", good + `{}`, ErrMalformed},
-		{"not JSON", good[:len(good)-1], ErrMalformed},
-		{"not UTF-8", strings.Replace(good, "Ács", "\xc1cs", 1), ErrMalformed},
+		{"equal names deep inside", replace(`"maxSingleTxUSDC":500.10`, `"maxSingleTxUSDC":500.10,"maxSingleTxUSDC":1`), jws.ErrMalformed},
+		{"nested too deep", replace(`"maxSingleTxUSDC":500.10`, `"a":`+strings.Repeat("[", 5)+strings.Repeat("]", 5)), jws.ErrMalformed},
+		{"a list", `[]`, jws.ErrMalformed},
+		{"trailing text", good + `{}`, jws.ErrMalformed},
+		{"not JSON", good[:len(good)-1], jws.ErrMalformed},
+		{"not UTF-8", strings.Replace(good, "Ács", "\xc1cs", 1), jws.ErrMalformed},
 	}
 	keys := testKeys(t)
 	for _, test := range tests {
@@ -180,37 +181,37 @@ func TestShapeAttacks(t *testing.T) {
 		name, token string
 		want        error
 	}{
-		{"empty", "", ErrMalformed},
-		{"garbage", "garbage", ErrMalformed},
-		{"an API key", "rg_live_0123456789abcdefghijklmnopqr", ErrMalformed},
-		{"one dot", header + "." + payload, ErrMalformed},
-		{"three dots", token + ".", ErrMalformed},
-		{"five segments", header + "." + payload + "." + signature + ".a.b", ErrMalformed},
-		{"no header", "." + payload + "." + signature, ErrMalformed},
-		{"no payload", header + ".." + signature, ErrMalformed},
-		{"no signature", header + "." + payload + ".", ErrMalformed},
-		{"alg none without a signature", encode(`{"alg":"none"}`) + "." + payload + ".", ErrMalformed},
-		{"HS256 with the public key", hsInput + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), ErrMalformed},
-		{"padding", header + "." + payload + "." + signature + "==", ErrMalformed},
-		{"line feed in the payload", header + "." + payload[:8] + "\n" + payload[8:] + "." + signature, ErrMalformed},
-		{"carriage return behind", token + "\r", ErrMalformed},
-		{"base64 of the other alphabet", header + "." + payload[:8] + "+/" + payload[10:] + "." + signature, ErrMalformed},
-		{"NUL behind", token + "\x00", ErrMalformed},
-		{"JSON serialisation", `{"payload":"` + payload + `","signatures":[]}`, ErrMalformed},
-		{"trailing bits in the signature", header + "." + payload + "." + signature[:85] + string(flipTrailing(signature[85])), ErrMalformed},
-		{"signature of 63 bytes", withSignature(raw[:63]), ErrMalformed},
-		{"signature of 65 bytes", withSignature(append(raw[:64:64], 0)), ErrMalformed},
-		{"signature in DER", withSignature(append([]byte{0x30, 0x44, 2, 0x20}, raw...)), ErrMalformed},
-		{"r zero", withSignature(join(make([]byte, 32), raw[32:])), ErrSignature},
-		{"s zero", withSignature(join(raw[:32], make([]byte, 32))), ErrSignature},
-		{"both zero", withSignature(make([]byte, 64)), ErrSignature},
-		{"s the order", withSignature(join(raw[:32], order.Bytes())), ErrSignature},
-		{"r the order", withSignature(join(order.Bytes(), raw[32:])), ErrSignature},
-		{"s plus the order's wrap", withSignature(join(raw[:32], new(big.Int).Mod(new(big.Int).Add(s, big.NewInt(1)), order).FillBytes(make([]byte, 32)))), ErrSignature},
-		{"r and s exchanged", withSignature(join(raw[32:], raw[:32])), ErrSignature},
-		{"altered payload", header + "." + encode(strings.Replace(goodPayload(t), "500.10", "900.10", 1)) + "." + signature, ErrSignature},
-		{"another key under our kid", forge(t, goodHeader, goodPayload(t), keyOf(t, strings.Repeat("0", 63)+"7")), ErrSignature},
-		{"a byte too long", strings.Repeat("A", engine.TokenMax+1), ErrMalformed},
+		{"empty", "", jws.ErrMalformed},
+		{"garbage", "garbage", jws.ErrMalformed},
+		{"an API key", "rg_live_0123456789abcdefghijklmnopqr", jws.ErrMalformed},
+		{"one dot", header + "." + payload, jws.ErrMalformed},
+		{"three dots", token + ".", jws.ErrMalformed},
+		{"five segments", header + "." + payload + "." + signature + ".a.b", jws.ErrMalformed},
+		{"no header", "." + payload + "." + signature, jws.ErrMalformed},
+		{"no payload", header + ".." + signature, jws.ErrMalformed},
+		{"no signature", header + "." + payload + ".", jws.ErrMalformed},
+		{"alg none without a signature", encode(`{"alg":"none"}`) + "." + payload + ".", jws.ErrMalformed},
+		{"HS256 with the public key", hsInput + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), jws.ErrMalformed},
+		{"padding", header + "." + payload + "." + signature + "==", jws.ErrMalformed},
+		{"line feed in the payload", header + "." + payload[:8] + "\n" + payload[8:] + "." + signature, jws.ErrMalformed},
+		{"carriage return behind", token + "\r", jws.ErrMalformed},
+		{"base64 of the other alphabet", header + "." + payload[:8] + "+/" + payload[10:] + "." + signature, jws.ErrMalformed},
+		{"NUL behind", token + "\x00", jws.ErrMalformed},
+		{"JSON serialisation", `{"payload":"` + payload + `","signatures":[]}`, jws.ErrMalformed},
+		{"trailing bits in the signature", header + "." + payload + "." + signature[:85] + string(flipTrailing(signature[85])), jws.ErrMalformed},
+		{"signature of 63 bytes", withSignature(raw[:63]), jws.ErrMalformed},
+		{"signature of 65 bytes", withSignature(append(raw[:64:64], 0)), jws.ErrMalformed},
+		{"signature in DER", withSignature(append([]byte{0x30, 0x44, 2, 0x20}, raw...)), jws.ErrMalformed},
+		{"r zero", withSignature(join(make([]byte, 32), raw[32:])), jws.ErrSignature},
+		{"s zero", withSignature(join(raw[:32], make([]byte, 32))), jws.ErrSignature},
+		{"both zero", withSignature(make([]byte, 64)), jws.ErrSignature},
+		{"s the order", withSignature(join(raw[:32], order.Bytes())), jws.ErrSignature},
+		{"r the order", withSignature(join(order.Bytes(), raw[32:])), jws.ErrSignature},
+		{"s plus the order's wrap", withSignature(join(raw[:32], new(big.Int).Mod(new(big.Int).Add(s, big.NewInt(1)), order).FillBytes(make([]byte, 32)))), jws.ErrSignature},
+		{"r and s exchanged", withSignature(join(raw[32:], raw[:32])), jws.ErrSignature},
+		{"altered payload", header + "." + encode(strings.Replace(goodPayload(t), "500.10", "900.10", 1)) + "." + signature, jws.ErrSignature},
+		{"another key under our kid", forge(t, goodHeader, goodPayload(t), keyOf(t, strings.Repeat("0", 63)+"7")), jws.ErrSignature},
+		{"a byte too long", strings.Repeat("A", engine.TokenMax+1), jws.ErrMalformed},
 	}
 	keys := testKeys(t)
 	for _, test := range tests {
@@ -237,8 +238,8 @@ func flipTrailing(c byte) byte {
 
 func TestState(t *testing.T) {
 	for err, want := range map[error]engine.TokenState{
-		nil: engine.TokenGood, ErrMalformed: engine.TokenMalformed, ErrSignature: engine.TokenSignature,
-		ErrKey: engine.TokenUnknownKey, ErrIssuer: engine.TokenUnknownIssuer, ErrType: engine.TokenWrongType,
+		nil: engine.TokenGood, jws.ErrMalformed: engine.TokenMalformed, jws.ErrSignature: engine.TokenSignature,
+		jws.ErrKey: engine.TokenUnknownKey, ErrIssuer: engine.TokenUnknownIssuer, ErrType: engine.TokenWrongType,
 	} {
 		require.Equal(t, want, State(err))
 	}
@@ -280,7 +281,7 @@ func TestStripPrefix(t *testing.T) {
 	token, ok := StripPrefix("Bearer\ta.b.c")
 	require.True(t, ok, "a tab is part of the word")
 	_, err := Parse(token)
-	require.ErrorIs(t, err, ErrMalformed)
+	require.ErrorIs(t, err, jws.ErrMalformed)
 }
 
 func FuzzParse(f *testing.F) {
@@ -295,11 +296,11 @@ func FuzzParse(f *testing.F) {
 			require.NotEqual(t, engine.TokenGood, State(err))
 			return
 		}
-		require.True(t, validKeyID(parsed.KeyID))
+		require.True(t, jws.ValidKeyID(parsed.KeyID))
 		require.LessOrEqual(t, len(raw), engine.TokenMax)
 		segments := strings.Split(raw, ".")
 		require.Len(t, segments, 3)
-		require.Equal(t, encode(string(parsed.payload)), segments[1], "one text only decodes to these bytes")
+		require.Equal(t, encode(string(parsed.compact.Payload)), segments[1], "one text only decodes to these bytes")
 		if claims, err := keys.Verify(&parsed); err == nil {
 			require.Equal(t, "agt_8f3k2m7q7txx", claims.Subject, "nobody but us can sign")
 		}

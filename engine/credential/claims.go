@@ -1,15 +1,13 @@
 package credential
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-jose/go-jose/v4"
-
 	"railguard/engine"
+	"railguard/engine/jws"
 )
 
 // Kind is the kind of a credential.
@@ -98,48 +96,56 @@ func (k *KeySet) Open(raw string) (Claims, error) {
 	return k.Verify(&token)
 }
 
+// KeySet is the keys of the cluster that sign credentials, and the issuer they sign for. It is
+// immutable.
+type KeySet struct {
+	issuer string
+	keys   *jws.KeySet
+}
+
+// NewKeySet makes a key set. Errors: those of jws.NewKeySet.
+func NewKeySet(issuer string, keys []jws.PublicKey) (*KeySet, error) {
+	set, err := jws.NewKeySet(keys)
+	if err != nil {
+		return nil, err
+	}
+	return &KeySet{issuer, set}, nil
+}
+
+// Keys returns the keys alone.
+func (k *KeySet) Keys() *jws.KeySet { return k.keys }
+
 // Verify looks up our key by the kid and checks the signature. Then it checks the content: our
 // issuer, known types, and a vc member that agrees with the claims wherever both state the same
 // thing (VC Data Model 1.1, 6.3.1).
-// Errors: ErrKey, ErrSignature, ErrIssuer, ErrType, ErrMalformed.
+// Errors: jws.ErrKey, jws.ErrSignature, ErrIssuer, ErrType, jws.ErrMalformed.
 func (k *KeySet) Verify(token *Token) (Claims, error) {
-	key := k.findKey(token.KeyID)
-	if key == nil {
-		return Claims{}, fmt.Errorf("%w: %s", ErrKey, token.KeyID)
-	}
-	signed, err := jose.ParseSignedCompact(token.raw, []jose.SignatureAlgorithm{algorithm})
-	if err != nil {
-		return Claims{}, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	payload, err := signed.Verify(key.public)
-	if err != nil {
-		return Claims{}, ErrSignature
-	}
-	if !bytes.Equal(payload, token.payload) {
-		return Claims{}, fmt.Errorf("%w: two readings of one payload", ErrMalformed)
-	}
-	claims, err := k.readClaims(payload)
+	key, err := k.keys.Verify(&token.compact, token.KeyID)
 	if err != nil {
 		return Claims{}, err
 	}
-	claims.KeyID, claims.KeyRevoked = key.ID, key.State == KeyRevoked
+	claims, err := k.readClaims(token.compact.Payload)
+	if err != nil {
+		return Claims{}, err
+	}
+	claims.KeyID, claims.KeyRevoked = key.ID, key.State == jws.KeyRevoked
 	return claims, nil
 }
 
 func (k *KeySet) readClaims(payload []byte) (Claims, error) {
-	body, err := readObject(payload)
+	body, err := jws.ReadObject(payload)
 	if err != nil {
 		return Claims{}, err
 	}
 	if err := checkNames(body); err != nil {
 		return Claims{}, err
 	}
-	claims := Claims{Subject: body.stringMember("sub"), CredentialID: body.stringMember("jti"), Issuer: body.stringMember("iss")}
+	claims := Claims{Subject: body.TextOf("sub"), CredentialID: body.TextOf("jti"), Issuer: body.TextOf("iss")}
 	if claims.Issuer != k.issuer {
 		return Claims{}, fmt.Errorf("%w: %q", ErrIssuer, claims.Issuer)
 	}
 	if claims.Subject == "" || claims.CredentialID == "" {
-		return Claims{}, fmt.Errorf("%w: sub or jti is missing", ErrMalformed)
+		return Claims{}, fmt.Errorf("%w: sub or jti is missing", jws.ErrMalformed)
 	}
 	for _, date := range []struct {
 		name string
@@ -149,11 +155,11 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 			return Claims{}, err
 		}
 	}
-	credential := body.memberValue("vc")
-	if credential == nil || credential.kind != '{' {
+	credential := body.Member("vc")
+	if credential == nil || credential.Kind != '{' {
 		return Claims{}, fmt.Errorf("%w: no vc", ErrType)
 	}
-	if claims.Kind, err = readKind(credential.memberValue("type")); err != nil {
+	if claims.Kind, err = readKind(credential.Member("type")); err != nil {
 		return Claims{}, err
 	}
 	if !strings.HasPrefix(claims.Subject, claims.Kind.subjectPrefix()) {
@@ -167,15 +173,15 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 var claimNames = [...]string{"iss", "sub", "jti", "iat", "nbf", "exp", "vc"}
 
 // checkNames refuses a presentation, and names that differ from ours in letter case alone.
-func checkNames(body *value) error {
-	for i := range body.members {
-		name := body.members[i].name
+func checkNames(body *jws.Value) error {
+	for i := range body.Members {
+		name := body.Members[i].Name
 		if strings.EqualFold(name, "vp") {
 			return fmt.Errorf("%w: a presentation", ErrType)
 		}
 		for _, ours := range claimNames {
 			if name != ours && strings.EqualFold(name, ours) {
-				return fmt.Errorf("%w: claim %q", ErrMalformed, name)
+				return fmt.Errorf("%w: claim %q", jws.ErrMalformed, name)
 			}
 		}
 	}
@@ -184,26 +190,26 @@ func checkNames(body *value) error {
 
 // readSeconds reads a NumericDate that is an integer from 2020 to 2100: no
 // fraction, no exponent, no string, no sign.
-func readSeconds(body *value, name string) (engine.Time, error) {
-	date := body.memberValue(name)
-	if date == nil || date.kind != '0' {
-		return 0, fmt.Errorf("%w: %s is not an integer", ErrMalformed, name)
+func readSeconds(body *jws.Value, name string) (engine.Time, error) {
+	date := body.Member(name)
+	if date == nil || date.Kind != '0' {
+		return 0, fmt.Errorf("%w: %s is not an integer", jws.ErrMalformed, name)
 	}
-	seconds, err := strconv.ParseInt(date.text, 10, 64)
+	seconds, err := strconv.ParseInt(date.Text, 10, 64)
 	if err != nil || seconds < secondsMin || seconds > secondsMax {
-		return 0, fmt.Errorf("%w: %s is not a time from 2020 to 2100", ErrMalformed, name)
+		return 0, fmt.Errorf("%w: %s is not a time from 2020 to 2100", jws.ErrMalformed, name)
 	}
 	return engine.Time(seconds) * engine.Second, nil
 }
 
 // readKind finds the kind with this type list, in any order.
-func readKind(list *value) (Kind, error) {
-	if list == nil || list.kind != '[' {
+func readKind(list *jws.Value) (Kind, error) {
+	if list == nil || list.Kind != '[' {
 		return 0, fmt.Errorf("%w: no list of types", ErrType)
 	}
 	var types []string
-	for _, element := range list.elements {
-		types = append(types, element.text)
+	for _, element := range list.Elements {
+		types = append(types, element.Text)
 	}
 	slices.Sort(types)
 	for kind := KindAgent; kind <= KindUser; kind++ {
@@ -217,18 +223,18 @@ func readKind(list *value) (Kind, error) {
 }
 
 // checkAgreement checks that the vc member says what the claims say.
-func (c *Claims) checkAgreement(credential *value) error {
+func (c *Claims) checkAgreement(credential *jws.Value) error {
 	switch {
-	case credential.stringMember("issuer") != c.Issuer:
-		return fmt.Errorf("%w: vc.issuer is not iss", ErrMalformed)
-	case credential.stringMember("id") != c.CredentialID:
-		return fmt.Errorf("%w: vc.id is not jti", ErrMalformed)
-	case credential.stringMember("issuanceDate") != c.NotBefore.String():
-		return fmt.Errorf("%w: vc.issuanceDate is not nbf", ErrMalformed)
-	case credential.stringMember("expirationDate") != c.Expires.String():
-		return fmt.Errorf("%w: vc.expirationDate is not exp", ErrMalformed)
-	case credential.memberValue("credentialSubject").stringMember(c.Kind.subjectMember()) != c.Subject:
-		return fmt.Errorf("%w: vc.credentialSubject is not sub", ErrMalformed)
+	case credential.TextOf("issuer") != c.Issuer:
+		return fmt.Errorf("%w: vc.issuer is not iss", jws.ErrMalformed)
+	case credential.TextOf("id") != c.CredentialID:
+		return fmt.Errorf("%w: vc.id is not jti", jws.ErrMalformed)
+	case credential.TextOf("issuanceDate") != c.NotBefore.String():
+		return fmt.Errorf("%w: vc.issuanceDate is not nbf", jws.ErrMalformed)
+	case credential.TextOf("expirationDate") != c.Expires.String():
+		return fmt.Errorf("%w: vc.expirationDate is not exp", jws.ErrMalformed)
+	case credential.Member("credentialSubject").TextOf(c.Kind.subjectMember()) != c.Subject:
+		return fmt.Errorf("%w: vc.credentialSubject is not sub", jws.ErrMalformed)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/engine/jws"
 )
 
 const (
@@ -40,14 +41,14 @@ func keyOf(t testing.TB, scalar string) *ecdsa.PrivateKey {
 
 func pointOf(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	t.Helper()
-	point, err := PublicPoint(&key.PublicKey)
+	point, err := jws.PublicPoint(&key.PublicKey)
 	require.NoError(t, err)
 	return point
 }
 
 func testKeys(t testing.TB) *KeySet {
 	t.Helper()
-	keys, err := NewKeySet(testIssuer, []PublicKey{{ID: testKid, Point: pointOf(t, rfcKey(t))}})
+	keys, err := NewKeySet(testIssuer, []jws.PublicKey{{ID: testKid, Point: pointOf(t, rfcKey(t))}})
 	require.NoError(t, err)
 	return keys
 }
@@ -120,7 +121,7 @@ func TestDocument(t *testing.T) {
 	require.Equal(t, `{"@context":["https://www.w3.org/2018/credentials/v1","https://node1.example/contexts/kya/v1"],`+
 		`"id":"urn:uuid:0190a1b2-0000-8000-8000-000000000001","type":["VerifiableCredential","KYAAgentCredential"],`+
 		`"issuer":"did:kya:railguard","issuanceDate":"2026-03-22T03:33:28.000Z","expirationDate":"2026-06-21T03:33:28.000Z",`+
-		`"credentialSubject":{"agentId":"agt_8f3k2m7q7txx","agentName":"Zoë's <Agent> & Co `+"\u2028"+`\u0009\"x\"","agentType":"autonomous",`+
+		`"credentialSubject":{"agentId":"agt_8f3k2m7q7txx","agentName":"Zoë's <Agent> & Co `+"\u2028"+`\t\"x\"","agentType":"autonomous",`+
 		`"operatorLegalName":"Ács Kft","spendPolicy":{"maxSingleTxUSDC":500.10,"allowedChains":["SOL","ETH"],"note":"a < b"},`+
 		`"complianceAttestation":{"ofacAtIssuance":"CLEAR","screenedAt":"2026-03-22T03:33:28.589Z","credentialStatus":"ACTIVE"}}}`,
 		string(agentCredential().AppendJSON(nil)))
@@ -152,7 +153,7 @@ func TestRFC6979(t *testing.T) {
 		"test":   "F1ABB023518351CD71D881567B1EA663ED3EFCF6C5132B354F28D3B0B7D38367019F4113742A2B14BD25926B49C649155F267E60D3814B4C0CC84250E46F0083",
 	}
 	for message, want := range vectors {
-		got, err := (&signer{rfcKey(t), testKid}).SignPayload([]byte(message), algorithm)
+		got, err := jws.SignBytes([]byte(message), rfcKey(t))
 		require.NoError(t, err)
 		require.Equal(t, want, strings.ToUpper(hex.EncodeToString(got)), message)
 	}
@@ -164,7 +165,7 @@ func TestStockLibrary(t *testing.T) {
 	token, _, err := Mint(agentCredential(), rfcKey(t), testKid)
 	require.NoError(t, err)
 	var published jose.JSONWebKeySet
-	require.NoError(t, json.Unmarshal(testKeys(t).AppendJWKS(nil), &published))
+	require.NoError(t, json.Unmarshal(jws.AppendJWKS(nil, testKeys(t).Keys()), &published))
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
 	require.NoError(t, err)
 	found := published.Key(signed.Signatures[0].Header.KeyID)
@@ -180,21 +181,21 @@ func TestStockLibrary(t *testing.T) {
 func TestJWKS(t *testing.T) {
 	point := pointOf(t, rfcKey(t))
 	other := pointOf(t, keyOf(t, strings.Repeat("0", 63)+"7"))
-	keys := []PublicKey{{"cc-v2", other, KeyActive}, {"cc-v1", point, KeyActive}, {"cc-v0", other, KeyRevoked}, {"cc-old", other, KeyActive}}
+	keys := []jws.PublicKey{{ID: "cc-v2", Point: other, State: jws.KeyActive}, {ID: "cc-v1", Point: point, State: jws.KeyActive}, {ID: "cc-v0", Point: other, State: jws.KeyRevoked}, {ID: "cc-old", Point: other, State: jws.KeyActive}}
 	one, err := NewKeySet(testIssuer, keys)
 	require.NoError(t, err)
 	slices.Reverse(keys)
 	two, err := NewKeySet(testIssuer, keys)
 	require.NoError(t, err)
-	require.Equal(t, one.AppendJWKS(nil), two.AppendJWKS(nil), "the order of the input does not matter")
-	text := string(one.AppendJWKS(nil))
+	require.Equal(t, jws.AppendJWKS(nil, one.Keys()), jws.AppendJWKS(nil, two.Keys()), "the order of the input does not matter")
+	text := string(jws.AppendJWKS(nil, one.Keys()))
 	require.True(t, strings.HasPrefix(text, `{"keys":[{"kty":"EC","crv":"P-256","use":"sig","alg":"ES256","kid":"cc-old","x":"`), text)
 	require.Contains(t, text, `"kid":"cc-v1","x":"YP7UuiVanTHJYet0xjVtaMBJuJI7Yfps5mliLmDyn7Y","y":"eQP-EAi4vJmkGunpVii8ZPLxsgwtfp9Rd6PClNRGIpk"}`)
 	require.NotContains(t, text, "cc-v0", "a revoked key is not published")
 	require.NotContains(t, text, `"d"`)
 	none, err := NewKeySet(testIssuer, nil)
 	require.NoError(t, err)
-	require.Equal(t, `{"keys":[]}`, string(none.AppendJWKS(nil)))
+	require.Equal(t, `{"keys":[]}`, string(jws.AppendJWKS(nil, none.Keys())))
 }
 
 // TestLeadingZeros looks for keys whose X or Y begins with a zero byte (one in 128 does): the
@@ -210,10 +211,10 @@ func TestLeadingZeros(t *testing.T) {
 				continue
 			}
 			found[half] = true
-			keys, err := NewKeySet(testIssuer, []PublicKey{{ID: testKid, Point: point}})
+			keys, err := NewKeySet(testIssuer, []jws.PublicKey{{ID: testKid, Point: point}})
 			require.NoError(t, err)
 			var published struct{ Keys []struct{ X, Y string } }
-			require.NoError(t, json.Unmarshal(keys.AppendJWKS(nil), &published))
+			require.NoError(t, json.Unmarshal(jws.AppendJWKS(nil, keys.Keys()), &published))
 			require.Len(t, published.Keys[0].X, 43)
 			require.Len(t, published.Keys[0].Y, 43)
 			token, _, err := Mint(agentCredential(), key, testKid)
@@ -229,7 +230,7 @@ func TestNewKeySetRefuses(t *testing.T) {
 	point := pointOf(t, rfcKey(t))
 	off := slices.Clone(point)
 	off[63] ^= 1
-	tests := map[string][]PublicKey{
+	tests := map[string][]jws.PublicKey{
 		"no kid":             {{ID: "", Point: point}},
 		"kid with a path":    {{ID: "../cc", Point: point}},
 		"kid in upper case":  {{ID: "CC-v1", Point: point}},
@@ -237,8 +238,8 @@ func TestNewKeySetRefuses(t *testing.T) {
 		"short point":        {{ID: testKid, Point: point[:63]}},
 		"point off curve":    {{ID: testKid, Point: off}},
 		"point at zero":      {{ID: testKid, Point: make([]byte, 64)}},
-		"one kid, two keys":  {{ID: testKid, Point: point}, {ID: testKid, Point: point, State: KeyRevoked}},
-		"too many":           slices.Repeat([]PublicKey{{ID: testKid, Point: point}}, engine.SigningKeysMax+1),
+		"one kid, two keys":  {{ID: testKid, Point: point}, {ID: testKid, Point: point, State: jws.KeyRevoked}},
+		"too many":           slices.Repeat([]jws.PublicKey{{ID: testKid, Point: point}}, engine.SigningKeysMax+1),
 		"compressed as X, Y": {{ID: testKid, Point: append([]byte{2}, point[:32]...)}},
 	}
 	for name, keys := range tests {
@@ -247,16 +248,16 @@ func TestNewKeySetRefuses(t *testing.T) {
 			require.Error(t, err)
 		})
 	}
-	_, err := NewKeySet(testIssuer, []PublicKey{{ID: strings.Repeat("a", 32), Point: point}})
+	_, err := NewKeySet(testIssuer, []jws.PublicKey{{ID: strings.Repeat("a", 32), Point: point}})
 	require.NoError(t, err)
-	_, err = PublicPoint(&ecdsa.PublicKey{Curve: elliptic.P384()})
+	_, err = jws.PublicPoint(&ecdsa.PublicKey{Curve: elliptic.P384()})
 	require.Error(t, err)
 }
 
 func TestRevokedKeyStillVerifies(t *testing.T) {
 	token, _, err := Mint(agentCredential(), rfcKey(t), testKid)
 	require.NoError(t, err)
-	keys, err := NewKeySet(testIssuer, []PublicKey{{ID: testKid, Point: pointOf(t, rfcKey(t)), State: KeyRevoked}})
+	keys, err := NewKeySet(testIssuer, []jws.PublicKey{{ID: testKid, Point: pointOf(t, rfcKey(t)), State: jws.KeyRevoked}})
 	require.NoError(t, err)
 	claims, err := keys.Open(token)
 	require.NoError(t, err)
@@ -273,30 +274,30 @@ func TestMintRefuses(t *testing.T) {
 	for name, policy := range map[string]string{
 		"not JSON":     `{"a":`,
 		"equal names":  `{"a":1,"a":2}`,
-		"deep":         `{"a":` + strings.Repeat("[", depthMax-3) + strings.Repeat("]", depthMax-3) + `}`,
+		"deep":         `{"a":` + strings.Repeat("[", jws.DepthMax-3) + strings.Repeat("]", jws.DepthMax-3) + `}`,
 		"more members": `{}},"type":{}`,
 		"not UTF-8":    "{\"a\":\"\xff\"}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := agentCredential()
 			c.SpendPolicy = []byte(policy)
-			require.ErrorIs(t, c.Check(), ErrContent)
+			require.ErrorIs(t, c.Check(), jws.ErrContent)
 			_, _, err := Mint(c, rfcKey(t), testKid)
-			require.ErrorIs(t, err, ErrContent)
+			require.ErrorIs(t, err, jws.ErrContent)
 		})
 	}
 	deep := agentCredential()
-	deep.SpendPolicy = []byte(`{"a":` + strings.Repeat("[", depthMax-4) + strings.Repeat("]", depthMax-4) + `}`)
+	deep.SpendPolicy = []byte(`{"a":` + strings.Repeat("[", jws.DepthMax-4) + strings.Repeat("]", jws.DepthMax-4) + `}`)
 	require.NoError(t, deep.Check(), "as deep as a token may be")
 
 	other, err := ecdsa.ParseRawPrivateKey(elliptic.P384(), big.NewInt(5).FillBytes(make([]byte, 48)))
 	require.NoError(t, err)
 	_, _, err = Mint(agentCredential(), other, testKid)
-	require.ErrorIs(t, err, errKeyCurve)
+	require.ErrorIs(t, err, jws.ErrCurve)
 	_, _, err = Mint(agentCredential(), nil, testKid)
-	require.ErrorIs(t, err, errKeyCurve)
+	require.ErrorIs(t, err, jws.ErrCurve)
 	_, _, err = Mint(agentCredential(), rfcKey(t), "../x")
-	require.ErrorIs(t, err, ErrKey)
+	require.ErrorIs(t, err, jws.ErrKey)
 }
 
 // TestCheckIsEnough: a credential that Check accepts is never too large to mint.
@@ -314,7 +315,7 @@ func TestCheckIsEnough(t *testing.T) {
 	}
 	c := agentCredential()
 	c.Name = strings.Repeat("n", low)
-	token, _, err := Mint(c, rfcKey(t), strings.Repeat("k", kidMax))
+	token, _, err := Mint(c, rfcKey(t), strings.Repeat("k", jws.KeyIDMax))
 	require.NoError(t, err)
 	require.Greater(t, len(token), engine.TokenMax-100, "and little is given away")
 }

@@ -8,6 +8,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/engine/jws"
 )
 
 // A token is a pure function of what was registered and of a key: any node mints the same bytes
@@ -30,8 +31,8 @@ func Example() {
 	again, _, _ := credential.Mint(registered, key, "cc-v1")
 	fmt.Println("minted twice, the same bytes:", token == again)
 
-	point, _ := credential.PublicPoint(&key.PublicKey)
-	keys, err := credential.NewKeySet("did:kya:railguard", []credential.PublicKey{{ID: "cc-v1", Point: point}})
+	point, _ := jws.PublicPoint(&key.PublicKey)
+	keys, err := credential.NewKeySet("did:kya:railguard", []jws.PublicKey{{ID: "cc-v1", Point: point}})
 	if err != nil {
 		panic(err)
 	}

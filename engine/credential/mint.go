@@ -2,22 +2,15 @@ package credential
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/sha256"
-	"encoding/asn1"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"strconv"
-	"unicode/utf8"
-
-	"github.com/go-jose/go-jose/v4"
 
 	"railguard/engine"
+	"railguard/engine/jws"
 )
 
 // Credential is the content of a credential: plain data, ids as texts.
@@ -54,8 +47,6 @@ const w3cContext = "https://www.w3.org/2018/credentials/v1"
 // The reasons why a credential cannot be minted.
 var (
 	ErrTooLarge = errors.New("the credential is larger than a token may be")
-	ErrContent  = errors.New("the credential's content cannot be signed")
-	errKeyCurve = errors.New("not a P-256 key")
 )
 
 // headerSize and signatureTextSize bound the parts of a token other than its payload: the header,
@@ -66,15 +57,15 @@ const (
 )
 
 // Check reports whether a credential can be minted; it is called before anything is registered.
-// It returns ErrTooLarge beyond engine.TokenMax, and ErrContent for text that is not UTF-8 or a
+// It returns ErrTooLarge beyond engine.TokenMax, and jws.ErrContent for text that is not UTF-8 or a
 // policy that our verifier would not read back.
 func (c *Credential) Check() error {
 	payload := c.claimSet(c.AppendJSON(nil))
 	if base64.RawURLEncoding.EncodedLen(len(payload))+headerSize+signatureTextSize > engine.TokenMax {
 		return ErrTooLarge
 	}
-	if _, err := readObject(payload); err != nil {
-		return fmt.Errorf("%w: %w", ErrContent, err)
+	if _, err := jws.ReadObject(payload); err != nil {
+		return fmt.Errorf("%w: %w", jws.ErrContent, err)
 	}
 	return nil
 }
@@ -84,10 +75,10 @@ func (c *Credential) Check() error {
 func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, document []byte, err error) {
 	document = c.AppendJSON(nil)
 	payload := c.claimSet(document)
-	if _, err := readObject(payload); err != nil {
-		return "", nil, fmt.Errorf("%w: %w", ErrContent, err)
+	if _, err := jws.ReadObject(payload); err != nil {
+		return "", nil, fmt.Errorf("%w: %w", jws.ErrContent, err)
 	}
-	token, err = signToken(payload, key, kid, tokenType)
+	token, err = jws.Sign(payload, key, kid, tokenType)
 	if err != nil {
 		return "", nil, err
 	}
@@ -105,18 +96,18 @@ func wholeSecond(t engine.Time) engine.Time { return t - t%engine.Second }
 // the whole credential as vc.
 func (c *Credential) claimSet(document []byte) []byte {
 	dst := append(make([]byte, 0, len(document)+512), `{"iss":`...)
-	dst = appendQuoted(dst, c.Issuer)
+	dst = jws.AppendQuoted(dst, c.Issuer)
 	dst = append(dst, `,"sub":`...)
-	dst = appendQuoted(dst, c.Subject)
+	dst = jws.AppendQuoted(dst, c.Subject)
 	dst = append(dst, `,"jti":`...)
-	dst = appendQuoted(dst, c.ID)
+	dst = jws.AppendQuoted(dst, c.ID)
 	issued, expires := int64(c.IssuedAt/engine.Second), int64(c.ExpiresAt/engine.Second)
 	dst = strconv.AppendInt(append(dst, `,"iat":`...), issued, 10)
 	dst = strconv.AppendInt(append(dst, `,"nbf":`...), issued, 10)
 	dst = strconv.AppendInt(append(dst, `,"exp":`...), expires, 10)
 	if c.StatusURL != "" { // Token Status List: the token has this claim, the credential in vc does not.
 		dst = strconv.AppendUint(append(dst, `,"status":{"status_list":{"idx":`...), uint64(c.StatusIndex), 10)
-		dst = append(appendQuoted(append(dst, `,"uri":`...), c.StatusURL), `}}`...)
+		dst = append(jws.AppendQuoted(append(dst, `,"uri":`...), c.StatusURL), `}}`...)
 	}
 	dst = append(dst, `,"vc":`...)
 	return append(append(dst, document...), '}')
@@ -126,13 +117,13 @@ func (c *Credential) claimSet(document []byte) []byte {
 // in fixed order.
 func (c *Credential) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"@context":["`+w3cContext+`",`...)
-	dst = appendQuoted(dst, c.ContextURL)
+	dst = jws.AppendQuoted(dst, c.ContextURL)
 	dst = append(dst, `],"id":`...)
-	dst = appendQuoted(dst, c.ID)
+	dst = jws.AppendQuoted(dst, c.ID)
 	dst = append(dst, `,"type":`...)
 	dst = appendList(dst, c.Kind.typeList())
 	dst = append(dst, `,"issuer":`...)
-	dst = appendQuoted(dst, c.Issuer)
+	dst = jws.AppendQuoted(dst, c.Issuer)
 	dst = append(dst, `,"issuanceDate":"`...)
 	dst = wholeSecond(c.IssuedAt).AppendTime(dst)
 	dst = append(dst, `","expirationDate":"`...)
@@ -147,14 +138,14 @@ func (c *Credential) appendSubject(dst []byte) []byte {
 		nameMember = `,"legalName":`
 	}
 	dst = append(append(append(dst, `{"`...), c.Kind.subjectMember()...), `":`...)
-	dst = appendQuoted(dst, c.Subject)
+	dst = jws.AppendQuoted(dst, c.Subject)
 	dst = append(dst, nameMember...)
-	dst = appendQuoted(dst, c.Name)
+	dst = jws.AppendQuoted(dst, c.Name)
 	dst = append(dst, `,"agentType":`...)
-	dst = appendQuoted(dst, c.AgentType)
+	dst = jws.AppendQuoted(dst, c.AgentType)
 	if c.Kind != KindUser || c.OperatorLegalName != "" {
 		dst = append(dst, `,"operatorLegalName":`...)
-		dst = appendQuoted(dst, c.OperatorLegalName)
+		dst = jws.AppendQuoted(dst, c.OperatorLegalName)
 	}
 	if c.Kind == KindUser {
 		dst = append(dst, `,"agentIds":`...)
@@ -174,9 +165,9 @@ func (c *Credential) appendSubject(dst []byte) []byte {
 	dst = append(dst, `","credentialStatus":"ACTIVE"}`...)
 	if c.Kind == KindDelegate {
 		dst = append(dst, `,"delegation":{"parentAgentId":`...)
-		dst = appendQuoted(dst, c.ParentID)
+		dst = jws.AppendQuoted(dst, c.ParentID)
 		dst = append(dst, `,"rootAgentId":`...)
-		dst = appendQuoted(dst, c.RootID)
+		dst = jws.AppendQuoted(dst, c.RootID)
 		dst = strconv.AppendInt(append(dst, `,"depth":`...), int64(c.Depth), 10)
 		dst = append(dst, `,"chain":`...)
 		dst = append(appendList(dst, c.Chain), '}')
@@ -203,82 +194,7 @@ func appendList(dst []byte, texts []string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendQuoted(dst, text)
+		dst = jws.AppendQuoted(dst, text)
 	}
 	return append(dst, ']')
-}
-
-// appendQuoted appends a JSON string with the escapes that RFC 8259 demands and no others. So a
-// name stays as it was sent, and no release of a library can change the bytes of a token. Bytes
-// that are not UTF-8 stay too; readObject refuses them later.
-func appendQuoted(dst []byte, text string) []byte {
-	const digits = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}
-
-// signer signs for the JOSE library with a P-256 key. The library's own signatures would
-// contain randomness.
-type signer struct {
-	key *ecdsa.PrivateKey
-	kid string
-}
-
-// Public returns the public key. The library takes the kid of the header from it.
-func (s *signer) Public() *jose.JSONWebKey {
-	return &jose.JSONWebKey{Key: &s.key.PublicKey, KeyID: s.kid, Algorithm: algorithm, Use: "sig"}
-}
-
-// Algs returns ES256 alone.
-func (s *signer) Algs() []jose.SignatureAlgorithm { return []jose.SignatureAlgorithm{algorithm} }
-
-// SignPayload signs deterministically (RFC 6979): crypto/ecdsa does so when it
-// is given no source of randomness. The result is R then S, 32 bytes each.
-func (s *signer) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte, error) {
-	digest := sha256.Sum256(payload)
-	der, err := s.key.Sign(nil, digest[:], crypto.SHA256)
-	if err != nil {
-		return nil, err
-	}
-	var pair struct{ R, S *big.Int }
-	if rest, err := asn1.Unmarshal(der, &pair); err != nil || len(rest) != 0 {
-		return nil, errors.New("BUG: the library's own signature cannot be read")
-	}
-	signature := make([]byte, signatureSize)
-	pair.R.FillBytes(signature[:coordinateSize])
-	pair.S.FillBytes(signature[coordinateSize:])
-	return signature, nil
-}
-
-// signToken makes a compact JWS with the header alg, kid, typ.
-func signToken(payload []byte, key *ecdsa.PrivateKey, kid, typ string) (string, error) {
-	if key == nil || key.Curve != elliptic.P256() {
-		return "", errKeyCurve
-	}
-	if !validKeyID(kid) {
-		return "", fmt.Errorf("%w: %q", ErrKey, kid)
-	}
-	if !utf8.Valid(payload) {
-		return "", ErrContent
-	}
-	options := (&jose.SignerOptions{}).WithType(jose.ContentType(typ))
-	maker, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: &signer{key, kid}}, options)
-	if err != nil {
-		return "", err
-	}
-	signed, err := maker.Sign(payload)
-	if err != nil {
-		return "", err
-	}
-	return signed.CompactSerialize()
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"railguard/engine"
+	"railguard/engine/jws"
 )
 
 // StatusListType is the typ of a status list token. No credential has this typ, so neither can
@@ -50,11 +51,11 @@ func (l *StatusList) Expires() engine.Time { return l.At + 2*l.TTL }
 // MintStatusList returns the token of a list. Equal input gives equal bytes.
 func MintStatusList(l *StatusList, key *ecdsa.PrivateKey, kid string) (string, error) {
 	dst := append(make([]byte, 0, len(l.Compressed)+256), `{"sub":`...)
-	dst = appendQuoted(dst, l.URL)
+	dst = jws.AppendQuoted(dst, l.URL)
 	dst = strconv.AppendInt(append(dst, `,"iat":`...), int64(l.At/engine.Second), 10)
 	dst = strconv.AppendInt(append(dst, `,"exp":`...), int64(l.Expires()/engine.Second), 10)
 	dst = strconv.AppendInt(append(dst, `,"ttl":`...), int64(l.TTL/engine.Second), 10)
 	dst = strconv.AppendInt(append(dst, `,"status_list":{"bits":`...), statusBits, 10)
 	dst = append(append(append(dst, `,"lst":"`...), l.Compressed...), `"}}`...)
-	return signToken(dst, key, kid, StatusListType)
+	return jws.Sign(dst, key, kid, StatusListType)
 }

@@ -1,4 +1,4 @@
-package credential
+package jws
 
 import (
 	"crypto/ecdsa"
@@ -15,8 +15,8 @@ import (
 // KeyState is the state of a signing key (decision 56).
 type KeyState uint8
 
-// The states. Tokens of a revoked key still verify, so that they get R2 and not R1, but the key
-// is not published.
+// The states. Tokens of a revoked key still verify, so that a credential of it gets R2 and not R1,
+// but the key is not published.
 const (
 	KeyActive KeyState = iota
 	KeyRevoked
@@ -31,27 +31,27 @@ type PublicKey struct {
 
 const coordinateSize = 32
 
-// KeySet is the keys of the cluster and the issuer they sign for. It is immutable.
+// KeySet is the keys of one kind of token. It is immutable.
 type KeySet struct {
-	issuer string
-	keys   []setKey // Sorted by kid, ascending.
+	keys []Key // Sorted by kid, ascending.
 }
 
-type setKey struct {
+// Key is one key of a set.
+type Key struct {
 	PublicKey
 	public *ecdsa.PublicKey
 }
 
 // NewKeySet makes a key set. Errors: a kid that is not ^[a-z0-9-]{1,32}$, two keys of one kid,
 // a point that is not on P-256, more than engine.SigningKeysMax keys.
-func NewKeySet(issuer string, keys []PublicKey) (*KeySet, error) {
+func NewKeySet(keys []PublicKey) (*KeySet, error) {
 	if len(keys) > engine.SigningKeysMax {
 		return nil, fmt.Errorf("%d signing keys, at most %d", len(keys), engine.SigningKeysMax)
 	}
-	set := &KeySet{issuer: issuer}
+	set := &KeySet{}
 	for _, key := range keys {
-		if !validKeyID(key.ID) {
-			return nil, fmt.Errorf("signing key %q: kid must be 1 to %d of a-z, 0-9 and -", key.ID, kidMax)
+		if !ValidKeyID(key.ID) {
+			return nil, fmt.Errorf("signing key %q: kid must be 1 to %d of a-z, 0-9 and -", key.ID, KeyIDMax)
 		}
 		if len(key.Point) != 2*coordinateSize {
 			return nil, fmt.Errorf("signing key %s: %w", key.ID, errPoint)
@@ -61,9 +61,9 @@ func NewKeySet(issuer string, keys []PublicKey) (*KeySet, error) {
 			return nil, fmt.Errorf("signing key %s: %w", key.ID, err)
 		}
 		key.Point = slices.Clone(key.Point)
-		set.keys = append(set.keys, setKey{key, public})
+		set.keys = append(set.keys, Key{key, public})
 	}
-	slices.SortFunc(set.keys, func(a, b setKey) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(set.keys, func(a, b Key) int { return strings.Compare(a.ID, b.ID) })
 	for i := 1; i < len(set.keys); i++ {
 		if set.keys[i].ID == set.keys[i-1].ID {
 			return nil, fmt.Errorf("two signing keys %s", set.keys[i].ID)
@@ -74,9 +74,9 @@ func NewKeySet(issuer string, keys []PublicKey) (*KeySet, error) {
 
 var errPoint = errors.New("a public key has 64 bytes, X then Y")
 
-// findKey returns the key of a kid, nil when there is none.
-func (k *KeySet) findKey(kid string) *setKey {
-	at, found := slices.BinarySearchFunc(k.keys, kid, func(key setKey, kid string) int { return strings.Compare(key.ID, kid) })
+// Find returns the key of a kid, nil when there is none.
+func (k *KeySet) Find(kid string) *Key {
+	at, found := slices.BinarySearchFunc(k.keys, kid, func(key Key, kid string) int { return strings.Compare(key.ID, kid) })
 	if !found {
 		return nil
 	}
@@ -84,29 +84,35 @@ func (k *KeySet) findKey(kid string) *setKey {
 }
 
 // AppendJWKS appends the JSON Web Key Set (RFC 7517) of all keys that are not
-// revoked, by kid. Equal key sets give equal bytes, on every node. Coordinates
-// are always 32 bytes, whatever zeros they begin with (RFC 7518, 6.2.1.2).
-func (k *KeySet) AppendJWKS(dst []byte) []byte {
+// revoked, a set after the other, by kid. Equal key sets give equal bytes, on every node.
+// Coordinates are always 32 bytes, whatever zeros they begin with (RFC 7518, 6.2.1.2).
+func AppendJWKS(dst []byte, sets ...*KeySet) []byte {
 	dst = append(dst, `{"keys":[`...)
 	first := true
-	for i := range k.keys {
-		key := &k.keys[i]
-		if key.State == KeyRevoked {
-			continue
+	for _, set := range sets {
+		for i := range set.keys {
+			key := &set.keys[i]
+			if key.State == KeyRevoked {
+				continue
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = key.appendJWK(dst)
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(dst, `{"kty":"EC","crv":"P-256","use":"sig","alg":"`+algorithm+`","kid":"`...)
-		dst = append(dst, key.ID...)
-		dst = append(dst, `","x":"`...)
-		dst = base64.RawURLEncoding.AppendEncode(dst, key.Point[:coordinateSize])
-		dst = append(dst, `","y":"`...)
-		dst = base64.RawURLEncoding.AppendEncode(dst, key.Point[coordinateSize:])
-		dst = append(dst, `"}`...)
 	}
 	return append(dst, `]}`...)
+}
+
+func (key *Key) appendJWK(dst []byte) []byte {
+	dst = append(dst, `{"kty":"EC","crv":"P-256","use":"sig","alg":"`+Algorithm+`","kid":"`...)
+	dst = append(dst, key.ID...)
+	dst = append(dst, `","x":"`...)
+	dst = base64.RawURLEncoding.AppendEncode(dst, key.Point[:coordinateSize])
+	dst = append(dst, `","y":"`...)
+	dst = base64.RawURLEncoding.AppendEncode(dst, key.Point[coordinateSize:])
+	return append(dst, `"}`...)
 }
 
 // PublicPoint returns the 64 bytes of a P-256 public key, as PublicKey wants them.

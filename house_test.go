@@ -45,9 +45,9 @@ var importLaw = map[string][]string{
 	"fsm/leafjson": {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"fsm":          {"audit/merkle", "engine", "fsm/leaf", "fsm/wire", "ofac"},
 	"audit":        {"audit/merkle"},
-	"audit/merkle": {}, "audit/note": {},
+	"audit/merkle": {}, "audit/note": {}, "audit/bundle/judge": {}, "edge/recorded": {"engine", "fsm/leaf", "fsm/leafjson", "ofac"},
 	"audit/proof":        {"audit/merkle"},
-	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/retrace", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
+	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/recorded", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
 	"audit/keyindex":     {"audit", "audit/merkle"},
 	"audit/watch":        {"audit/merkle", "audit/note", "audit/proof"},
 	"audit/witness":      {"audit/note", "audit/proof"},
@@ -69,7 +69,7 @@ var importLaw = map[string][]string{
 	"edge/keys":          {"edge", "edge/events", "engine", "fsm", "fsm/wire", "seal", "strictjson"},
 	"edge/rulebook":      {"edge", "engine", "ofac", "ofac/judge", "fsm/wire", "strictjson"},
 	"edge/registry":      {"edge", "engine", "ofac", "fsm/wire", "strictjson"},
-	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
+	"edge/retrace":       {"audit", "edge/recorded", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge/turns":         {},
 	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "engine/jws", "engine/permit", "ofac", "ofac/identifier", "ofac/wallet", "fsm", "fsm/wire", "audit", "audit/merkle"},
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
@@ -111,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module

@@ -68,7 +68,7 @@ func readPermitMembers(raw []byte) (asked permitAsked, ok bool) {
 
 // checkPermit refuses a call whose permit would permit a payment to anybody, or that nobody could
 // sign. It is not judged then.
-func (j *Judge) checkPermit() error {
+func (j *Judge) checkPermit(settings *fsm.Settings) error {
 	s := &j.screen
 	if s.permit.seconds == 0 {
 		return nil
@@ -79,7 +79,6 @@ func (j *Judge) checkPermit() error {
 			Message: "needs a payee: cpWallet, cpName or cpIdentifiers. A permit without one would permit a payment to anybody",
 		}
 	}
-	settings := j.Terms.Settings
 	key := settings.ActiveKeyFor(wire.ForPermits, j.LogTime())
 	if key == nil {
 		return Conflict("format_not_ready", "this cluster has no key for permits yet: an admin makes one with `railguard signing-key rotate --for permit`", nil)
@@ -89,7 +88,7 @@ func (j *Judge) checkPermit() error {
 	}
 	s.permit.terms = newPermitTerms(settings, s.permit.audience)
 	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: settings.Rules().Number, Leaf: math.MaxUint32}}
-	trial := permitOf(settings, x, r, s.permit.terms)
+	trial := permitOf(settings.Genesis, settings.LogLines, x, r, s.permit.terms)
 	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
 		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
 			Message: "the payment's members and aud are together longer than a permit may be (4096 bytes)",
@@ -117,7 +116,7 @@ func newPermitTerms(settings *fsm.Settings, audience string) *permitTerms {
 		terms.Audience = settings.Policy.PermitAudience
 	}
 	if terms.Audience == "" {
-		terms.Audience = permitIssuer(settings)
+		terms.Audience = permitIssuer(settings.Genesis)
 	}
 	terms.Lists = append(terms.Lists, permitList{"OFAC", dateOf(settings.List.PublishedAt)})
 	for i := range settings.List.Others {
@@ -157,13 +156,13 @@ func dateOf(t engine.Time) string {
 
 // permitIssuer is the iss of every permit: the public address, not the issuer of credentials, so
 // that no library takes a credential for a permit.
-func permitIssuer(settings *fsm.Settings) string {
-	return strings.TrimSuffix(settings.Genesis.PublicURL, "/")
+func permitIssuer(genesis *wire.Genesis) string {
+	return strings.TrimSuffix(genesis.PublicURL, "/")
 }
 
 // WritePermit writes the permit of a recorded call into its answer, if the call asked for one and
 // got a PROCEED. A permit whose key was revoked since is left out.
-func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
+func (s *signingKeys) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if x.PermitSeconds == 0 || x.Agent == nil {
 		return nil
 	}
@@ -171,8 +170,8 @@ func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if err := json.Unmarshal(x.Edge.Get(leaf.TagPermit), terms); err != nil {
 		return err
 	}
-	p := permitOf(t.Settings, x, &told, terms)
-	key, kid, err := t.permitKey(t.Settings, x.At)
+	p := permitOf(s.genesis, s.lines, x, &told, terms)
+	key, kid, err := s.permitKey(x.At)
 	if key == nil || err != nil {
 		return err
 	}
@@ -186,9 +185,9 @@ func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 }
 
 // permitKey returns the key that signed permits at an instant; nil: it was revoked or retired since.
-func (t *Terms) permitKey(settings *fsm.Settings, at engine.Time) (*ecdsa.PrivateKey, string, error) {
+func (s *signingKeys) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
 	var signed *wire.SigningKey
-	for _, key := range settings.SigningKeys {
+	for _, key := range s.source {
 		if key.For == wire.ForPermits && key.ActivateAt <= at && (key.RevokedAt == 0 || key.RevokedAt > at) {
 			signed = key
 		}
@@ -196,20 +195,20 @@ func (t *Terms) permitKey(settings *fsm.Settings, at engine.Time) (*ecdsa.Privat
 	if signed == nil || signed.RevokedAt != 0 {
 		return nil, "", nil
 	}
-	key, err := t.Signer(signed.KID)
+	key, err := s.signer(signed.KID)
 	return key, signed.KID, err
 }
 
 // permitOf returns the permit of a record and of what its call told of the payment. Nothing in it is
 // from the present state but the names of the service and its log, which never change for a leaf.
-func permitOf(settings *fsm.Settings, x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
+func permitOf(genesis *wire.Genesis, lines []*wire.LogStretch, x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
 	whole := func(t engine.Time) engine.Time { return t - t%engine.Second }
 	p := &permit.Permit{
-		Issuer: permitIssuer(settings), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
+		Issuer: permitIssuer(genesis), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
 		Pay:   payOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
-		Log:   permit.Log{Origin: logOrigin(settings, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
+		Log:   permit.Log{Origin: logOrigin(genesis, lines, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
 	}
 	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
 	for _, of := range terms.Lists {
@@ -278,10 +277,10 @@ func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 }
 
 // logOrigin returns the name of the log's line that a leaf stands in.
-func logOrigin(settings *fsm.Settings, index uint64) string {
-	base, _, _ := strings.Cut(settings.Genesis.LogKeys, "+")
+func logOrigin(genesis *wire.Genesis, lines []*wire.LogStretch, index uint64) string {
+	base, _, _ := strings.Cut(genesis.LogKeys, "+")
 	origin := base
-	for _, stretch := range settings.LogLines {
+	for _, stretch := range lines {
 		if stretch.From > index+1 {
 			break
 		}

@@ -114,7 +114,7 @@ func New(deps Deps) (*API, error) {
 	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Done: deps.Reconciled})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
-		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus,
+		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning,
 		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)

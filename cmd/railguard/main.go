@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"railguard"
+	"railguard/audit/bundle/judge"
 )
 
 // version is the semantic version; `make release VERSION=` sets another one.
@@ -132,11 +134,29 @@ func likeFlags(cmd *cobra.Command, name string) string {
 const flagNameMax = 64
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "operation", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
-			return err
+			if !asJSON {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+				Version string  `json:"version"`
+				Judge   *string `json:"judge"`
+			}{version, namedJudge()})
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, `as JSON, with "judge": the SHA-256 of the second judge in bundles' pages; null: built without it`)
+	return cmd
+}
+
+// namedJudge returns the SHA-256 of the second judge; nil if this program was built without it.
+func namedJudge() *string {
+	digest := judge.Digest()
+	if digest == "" {
+		return nil
+	}
+	return &digest
 }

@@ -190,7 +190,7 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindOpen: {
 		"GET /contexts/kya/v1", "GET /docs/errors", "GET /docs/rules", "GET /openapi.json", "GET /docs", "GET /docs/explorer.js",
-		"GET /docs/swagger-ui-bundle.js", "GET /docs/swagger-ui.css", "GET /docs/changelog.json", "GET /log/checkpoint", "GET /log/cosigned", "GET /log/keys", "GET /log/consistency/{from}/{to}", "GET /log/tile", "GET /log/tile/entries",
+		"GET /docs/swagger-ui-bundle.js", "GET /docs/swagger-ui.css", "GET /docs/changelog.json", "GET /log/checkpoint", "GET /log/cosigned", "GET /log/keys", "GET /log/policy", "GET /log/consistency/{from}/{to}", "GET /log/tile", "GET /log/tile/entries",
 		"GET /log/tile/{level}", "GET /log/tile/{level}/{index...}", "GET /v1/.well-known/jwks.json", "GET /v1/health", "GET /status-lists/{list}",
 	},
 	KindProbe: {

@@ -208,7 +208,7 @@ func TestChecksumsAreStrict(t *testing.T) {
 // For this program a bundle of a later release is neither proven nor wrong.
 func TestVerifyALaterVersion(t *testing.T) {
 	dir := released(t)
-	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 1`, `"bundle": 3`, 1))
+	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 2`, `"bundle": 3`, 1))
 	forge(t, dir)
 	_, err := Verify(dir, "")
 	require.ErrorIs(t, err, examine.ErrRelease)

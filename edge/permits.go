@@ -170,7 +170,7 @@ func (s *signingKeys) WritePermit(m *strictjson.Members, x *leafjson.Screen) err
 	if err := json.Unmarshal(x.Edge.Get(leaf.TagPermit), terms); err != nil {
 		return err
 	}
-	p := permitOf(s.genesis, s.lines, x, &told, terms)
+	p := permitOf(s.genesis, s.stretches, x, &told, terms)
 	key, kid, err := s.permitKey(x.At)
 	if key == nil || err != nil {
 		return err
@@ -201,14 +201,14 @@ func (s *signingKeys) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, erro
 
 // permitOf returns the permit of a record and of what its call told of the payment. Nothing in it is
 // from the present state but the names of the service and its log, which never change for a leaf.
-func permitOf(genesis *wire.Genesis, lines []*wire.LogStretch, x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
+func permitOf(genesis *wire.Genesis, stretches []*wire.LogStretch, x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
 	whole := func(t engine.Time) engine.Time { return t - t%engine.Second }
 	p := &permit.Permit{
 		Issuer: permitIssuer(genesis), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
 		Pay:   payOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
-		Log:   permit.Log{Origin: logOrigin(genesis, lines, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
+		Log:   permit.Log{Origin: logOrigin(genesis, stretches, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
 	}
 	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
 	for _, of := range terms.Lists {
@@ -277,10 +277,10 @@ func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 }
 
 // logOrigin returns the name of the log's line that a leaf stands in.
-func logOrigin(genesis *wire.Genesis, lines []*wire.LogStretch, index uint64) string {
+func logOrigin(genesis *wire.Genesis, stretches []*wire.LogStretch, index uint64) string {
 	base, _, _ := strings.Cut(genesis.LogKeys, "+")
 	origin := base
-	for _, stretch := range lines {
+	for _, stretch := range stretches {
 		if stretch.From > index+1 {
 			break
 		}

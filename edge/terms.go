@@ -28,16 +28,16 @@ type Terms struct {
 
 // signingKeys holds the signing keys in the form that minting and verifying need.
 type signingKeys struct {
-	source   []*wire.SigningKey
-	genesis  *wire.Genesis
-	lines    []*wire.LogStretch
-	issuer   string
-	Verify   *credential.KeySet
-	Permits  *jws.KeySet                  // The keys for permits.
-	private  map[string]*ecdsa.PrivateKey // By kid; only keys that this node could unseal.
-	JWKS     []byte
-	JWKSETag string
-	Err      error // The cluster secret does not open a key, so this node must not be ready.
+	source    []*wire.SigningKey
+	genesis   *wire.Genesis
+	stretches []*wire.LogStretch
+	issuer    string
+	Verify    *credential.KeySet
+	Permits   *jws.KeySet                  // The keys for permits.
+	private   map[string]*ecdsa.PrivateKey // By kid; only keys that this node could unseal.
+	JWKS      []byte
+	JWKSETag  string
+	Err       error // The cluster secret does not open a key, so this node must not be ready.
 }
 
 var errNoSigningKey = errors.New("no signing key of the cluster can be unsealed")
@@ -84,7 +84,7 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 
 // openSigningKeys unseals the cluster's signing keys and makes the JWKS.
 func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
-	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, lines: settings.LogLines, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
+	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, stretches: settings.LogLines, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
 		s.Err = err
 	}
@@ -109,7 +109,7 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 // madeOf reports whether the keys were made from these settings. A genesis is replaced when its
 // secrets are sealed again.
 func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
-	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys) && slices.Equal(s.lines, settings.LogLines)
+	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys) && slices.Equal(s.stretches, settings.LogLines)
 }
 
 // publishKeys makes the key set that verifies tokens, and the bytes of the JWKS.

@@ -416,7 +416,7 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if !eventOf(b.Event, "agent.", leaf.Note{}) && !eventOf(b.Event, "user.", leaf.Note{}) && b.Event != wire.EventRecovered {
+	if !eventOf(b.Event, "agent.", leaf.Note{}) && !eventOf(b.Event, "user.", leaf.Note{}) && b.Event != wire.EventReconciled && b.Event != wire.EventRecovered {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

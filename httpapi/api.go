@@ -59,8 +59,6 @@ type Deps struct {
 
 	Now func() time.Time // This node's clock; nil: time.Now.
 
-	// Reconciled is given each reconciliation that ended well, to write that it is done; nil: nothing is written.
-	Reconciled func(reconciliation.Finished) error
 }
 
 // NodeNeighbours carries two things between nodes: how much each API key is used, and what
@@ -111,7 +109,7 @@ func New(deps Deps) (*API, error) {
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
 		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
 	})
-	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Done: deps.Reconciled})
+	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
 		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning,

@@ -14,7 +14,6 @@ import (
 	"railguard/audit/examine"
 	"railguard/audit/reconcile"
 	"railguard/engine"
-	"railguard/httpapi/reconciliation"
 )
 
 // asAdmin sends one request to the admin listener with a role's key.
@@ -83,11 +82,6 @@ func (r *railCase) begin(path string) string {
 // to the byte, and a changed extract gives others.
 func TestReconciliationOnlineIsOffline(t *testing.T) {
 	r := newRailCase(t)
-	var finished []reconciliation.Finished
-	r.reopen(func(d *Deps) {
-		d.Reconciled = func(f reconciliation.Finished) error { finished = append(finished, f); return nil }
-	})
-	defer r.api.Close()
 	id := r.begin(r.query())
 	r.await(id)
 	v := answer(t, r.asAdmin("auditor", "GET", "/v1/reconciliations/"+id, ""), 200)
@@ -99,11 +93,12 @@ func TestReconciliationOnlineIsOffline(t *testing.T) {
 		`{"class":"unscreened","fault":true,"settlement":"stray","txnIds":[]}`+"\n", findings.Body.String())
 
 	summary, offline := r.offline(t, textOf(v, "result", "records", "from"), textOf(v, "result", "records", "to"), r.extract)
-	require.Len(t, finished, 1)
-	require.Equal(t, string(finished[0].Summary), summary)
+	data, err := r.store.Leaf(r.store.Size() - 1)
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"kind":"reconciliation.done"`)
+	require.Contains(t, string(data), `"reconciliationId":"`+id+`","actorKeyId":"key_reviewer",`+summary[1:], "the log holds the summary, and who asked")
 	require.Equal(t, findings.Body.String(), offline)
 	require.JSONEq(t, summary, string(v.Get("result").MarshalTo(nil)))
-	require.Equal(t, id, finished[0].ID)
 	require.NotContains(t, summary, "txn_", "no record is named in what goes into the log")
 
 	changed, _ := r.offline(t, textOf(v, "result", "records", "from"), textOf(v, "result", "records", "to"), strings.Replace(r.extract, `"7"`, `"8"`, 1))
@@ -160,12 +155,10 @@ func TestReconciliationIsAsked(t *testing.T) {
 // that is not written; a job that failed has no findings.
 func TestReconciliationThatFails(t *testing.T) {
 	r := newRailCase(t)
-	r.reopen(func(d *Deps) {
-		d.Reconciled = func(reconciliation.Finished) error { return errors.New("no leader") }
-	})
-	defer r.api.Close()
+	r.proposeError = errors.New("no leader")
 	id := r.begin(r.query())
-	require.Contains(t, r.await(id), `"problem":"no leader"`)
+	require.Contains(t, r.await(id), `"problem":"the log does not hold that it ended: no leader"`)
+	r.proposeError = nil
 	require.Equal(t, 409, r.asAdmin("auditor", "GET", "/v1/reconciliations/"+id+"/findings", "").Code)
 	r.extract = `{"id":"a"}`
 	require.Contains(t, r.await(r.begin(r.query())), `line 1: not a settlement`)

@@ -29,6 +29,7 @@ const (
 	byCluster = "the cluster wrote it"
 	byAnother = "the leaf of another kind brought it about"
 	byRefusal = "the call was refused"
+	byJob     = "a job wrote it when it ended"
 )
 
 // own returns a kind whose first event has the kind's name.
@@ -86,6 +87,7 @@ var Kinds = []Kind{
 	own(OfInstitution, KindRetroBegun, RetroBegun{}),
 	unanswered(byCluster, own(OfAlerts, KindRetroHit, RetroHit{})),
 	unanswered(byCluster, own(OfInstitution, KindRetroEnded, RetroEnded{})),
+	silent("reconciliation.done", Note{}, "the node that compared tells the result", byJob),
 	own(OfParty, "agent.registered", Credential{}, "agent.registered_with_match"),
 	{Name: "delegate.created", Members: Credential{}, Audience: OfParty, Events: []string{"agent.registered", "agent.registered_with_match"}},
 	own(OfParty, "agent.reissued", Reissued{}),

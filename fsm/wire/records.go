@@ -420,11 +420,11 @@ type Matcher struct {
 }
 
 // Note writes a leaf about something that happened outside the state: a registration that the
-// institution's policy refused, or a recovery of the cluster, which also begins a new line of
+// institution's policy refused, a reconciliation, or a recovery of the cluster, which also begins a new line of
 // the log.
 type Note struct {
 	Common
-	Event   string `cbor:"4,keyasint"`           // Leaf kind: agent.…, user.… or EventRecovered.
+	Event   string `cbor:"4,keyasint"`           // Leaf kind: agent.…, user.…, EventReconciled or EventRecovered.
 	Lineage string `cbor:"5,keyasint,omitempty"` // EventRecovered: the new line's name, which the log's origin shows from here on.
 }
 
@@ -442,8 +442,12 @@ type Removed struct {
 	At          engine.Time `cbor:"3,keyasint"`
 }
 
-// EventRecovered is the kind of the leaf about a lost majority's recovery.
-const EventRecovered = "cluster.recovered"
+// EventRecovered is the kind of the leaf about a lost majority's recovery, EventReconciled that of
+// the leaf about a rail's extract that was compared with the records.
+const (
+	EventRecovered  = "cluster.recovered"
+	EventReconciled = "reconciliation.done"
+)
 
 // Reseal replaces sealed values by newly sealed ones after the cluster secret was changed.
 // The plain values are the same, so no length changes.

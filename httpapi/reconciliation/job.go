@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"railguard/audit"
 	"railguard/audit/reconcile"
 	"railguard/audit/reconcile/formats"
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
@@ -38,12 +40,27 @@ type job struct {
 	ended    engine.Time
 }
 
-// Finished is a comparison that ended well: what the leaf of it is written from.
-type Finished struct {
-	ID      string
-	By      string // The API key that asked.
-	Summary []byte // One JSON object, as GET /v1/reconciliations/{id} shows it; it names nobody.
-	Result  *reconcile.Result
+// leafPatience is how long the log may take to hold that a comparison ended.
+const leafPatience = 30 * time.Second
+
+// noteDone writes the leaf of a comparison that ended well, before anybody sees its result: the
+// summary, which names no party and no payment, and who asked. A comparison that the log does not
+// hold has failed.
+func (r *Room) noteDone(ctx context.Context, j *job, summary []byte) error {
+	var m strictjson.Members
+	m.Text("reconciliationId", j.ID)
+	m.Text("actorKeyId", j.By)
+	m.Join(summary[1 : len(summary)-1])
+	ctx, cancel := context.WithTimeout(ctx, leafPatience)
+	defer cancel()
+	result, err := r.deps.Proposer.Propose(ctx, wire.KindNote, wire.Encode(&wire.Note{Event: wire.EventReconciled, Common: wire.Common{Fragment: m}}))
+	if err == nil && result.Code != wire.Applied {
+		err = fmt.Errorf("code %d, refusal %d", result.Code, result.Refusal)
+	}
+	if err != nil {
+		return fmt.Errorf("the log does not hold that it ended: %w", err)
+	}
+	return nil
 }
 
 // stepLeaves is how many leaves are read between two looks at whether the node is going down.
@@ -56,7 +73,7 @@ func (r *Room) run(ctx context.Context, j *job) {
 	defer os.Remove(j.body)
 	result, err := r.compare(ctx, j)
 	if err == nil {
-		err = r.keep(j, result)
+		err = r.keep(ctx, j, result)
 	}
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
@@ -128,15 +145,15 @@ func (r *Room) takeRecords(ctx context.Context, j *job, run *reconcile.Run) erro
 }
 
 // keep writes the findings to a file, and hands the result to whoever writes that it is done.
-func (r *Room) keep(j *job, result *reconcile.Result) error {
+func (r *Room) keep(ctx context.Context, j *job, result *reconcile.Result) error {
 	file, err := os.CreateTemp(r.deps.Folder, "railguard-findings-*")
 	if err != nil {
 		return err
 	}
 	err = errors.Join(result.WriteFindings(file), file.Close())
 	summary := result.Summary()
-	if err == nil && r.deps.Done != nil {
-		err = r.deps.Done(Finished{ID: j.ID, By: j.By, Summary: summary, Result: result})
+	if err == nil {
+		err = r.noteDone(ctx, j, summary)
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())

@@ -32,10 +32,8 @@ const (
 type Deps struct {
 	Published border.Published
 	Records   border.Records
-	Folder    string // Where extracts and findings are kept while they are needed; "": that for temporary files.
-	// Done is given each comparison that ended well, before anybody sees it: the place to write the
-	// leaf reconciliation.done, whose failure fails the job. nil: nothing is written.
-	Done func(Finished) error
+	Folder    string          // Where extracts and findings are kept while they are needed; "": that for temporary files.
+	Proposer  border.Proposer // Takes the leaf of each comparison that ended well.
 }
 
 // Room keeps the comparisons that this node made. One runs at a time, because it may need a GiB.

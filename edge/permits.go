@@ -204,7 +204,7 @@ func (t *Terms) permitOf(x *leafjson.Screen, told *engine.Request, terms *permit
 	p := &permit.Permit{
 		Issuer: permitIssuer(t.Settings), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
-		Pay:   payOf(told, x.Amount, x.TxnID()),
+		Pay:   PayOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
 		Log:   permit.Log{Origin: t.logOrigin(x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
 	}
@@ -244,8 +244,9 @@ func upperASCII(text string) string {
 	}, text)
 }
 
-// payOf returns the statement of a payment.
-func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
+// PayOf returns the statement of a payment. A verifier who tells what it is about to be paid gets the
+// same one.
+func PayOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 	payer := r.Payer
 	for i := range r.Wallets[:r.WalletCount] {
 		if w := &r.Wallets[i]; payer == "" && w.Role == engine.WalletPayer {

@@ -199,6 +199,7 @@ func TestPermitIsRefused(t *testing.T) {
 		{"verdict", d.token(block), now},
 		{"payment", good, d.offline(engine.Second, strings.Replace(testPaying, "25.00", "2500", 1))},
 		{"list", d.sign("pm-v1", func(p *permit.Permit) { p.Lists.Age = 3 * engine.Hour }), now},
+		{"payment", d.sign("pm-v1", func(p *permit.Permit) { p.Lists.Age = 3 * engine.Hour }), d.offline(engine.Second, strings.Replace(testPaying, "25.00", "2500", 1))},
 		{"list", good, append(d.offline(engine.Second, testPaying), "--max-list-age", "59m")},
 	} {
 		out, code, err := d.verify(test.file, test.args...)
@@ -243,8 +244,9 @@ func TestPermitIsForOnePayment(t *testing.T) {
 	for pay, good := range map[string]bool{
 		`{"amount":1,"name":" Müller & Co","identifiers":[{"type":"iban","value":"DE89 3704 0044 0532 0130 00"}]}`: true,
 		`{"amount":"1","currency":"USD","payeeIds":["` + name + `","` + iban + `"]}`:                               true,
-		`{"amount":1,"name":"Müller & Co"}`: false,
-		`{"amount":1,"name":"Muller & Co","identifiers":[{"type":"iban","value":"DE89370400440532013000"}]}`: false,
+		`{"amount":"1","payeeIds":["` + iban + `","` + name + `"]}`:                                                true,
+		`{"amount":1,"name":"Müller & Co"}`:                                                                        false,
+		`{"amount":1,"name":"Muller & Co","identifiers":[{"type":"iban","value":"DE89370400440532013000"}]}`:       false,
 	} {
 		_, code, err := d.verify(named, d.offline(engine.Second, pay)...)
 		if good {
@@ -390,21 +392,18 @@ func TestPermitIsInTheLog(t *testing.T) {
 	require.ErrorContains(t, err, "REFUSED: log: it has no checkpoint that covers leaf")
 	require.Equal(t, exitFailed, code)
 
-	policy := fmt.Sprintf("witness w %s %s\nquorum w\n", strings.Fields(cosigner.VerifierKeys())[0], server.URL)
-	watched := append(logged, "--policy", o.write("policy", policy))
-	said, code, err = d.verify(file, append(watched, "--patience", "10ms", "--json")...)
-	require.ErrorContains(t, err, "REFUSED: quorum: the quorum of witnesses is not met: signed by none")
+	d.demandWitnesses(o, file, logged, late)
+
+	ends := engine.Time(time.Now().Add(2*time.Second).Unix()) * engine.Second
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Until(time.Unix(0, int64(ends))))
+		o.node.api.Handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	short := d.sign("pm-v1", func(p *permit.Permit) { p.Log, p.Expires = leaf, ends })
+	_, code, err = d.verify(short, "--keys", d.keys, "--log", slow.URL, "--log-keys", o.keys)
+	require.ErrorContains(t, err, "REFUSED: expired", "it ended while the log was asked")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, said, `"quorum":{"have":[],"need":"witness.example.org/1","missing":["witness.example.org/1"]}`)
-	state, err := watch.OpenState(t.TempDir(), o.get("/log/keys"))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = state.Close() })
-	late.begin(state)
-	o.node.api.Witnesses().Start()
-	t.Cleanup(o.node.api.Witnesses().Stop)
-	out, _, err = d.verify(file, append(watched, "--patience", "30s")...)
-	require.NoError(t, err)
-	require.Contains(t, out, "shown:      the quorum of witnesses that you demand signed that tree head: witness.example.org/1\n")
 
 	status, _ := o.node.admin("POST", "/admin/log-key/rotate", `{"reason":"yearly"}`)
 	require.Equal(t, 201, status)
@@ -414,4 +413,32 @@ func TestPermitIsInTheLog(t *testing.T) {
 	o.server.Close()
 	_, code, err = d.verify(file, logged...)
 	require.Equal(t, exitAway, code, "%v", err)
+}
+
+// demandWitnesses shows that a reader's policy is met when its witnesses have signed, and that a
+// refusal names those that have not.
+func (d *permitDesk) demandWitnesses(o *outsider, file string, logged []string, late *lateWitness) {
+	policy := "witness w " + late.cosigner.VerifierKey() + "\nquorum w\n"
+	watched := append(logged, "--policy", o.write("policy", policy))
+	said, code, err := d.verify(file, append(watched, "--patience", "10ms", "--json")...)
+	require.ErrorContains(d.t, err, "REFUSED: quorum: the quorum of witnesses is not met: signed by none")
+	require.Equal(d.t, exitFailed, code)
+	require.Contains(d.t, said, `"quorum":{"have":[],"need":"witness.example.org/1","missing":["witness.example.org/1"]}`)
+	state, err := watch.OpenState(d.t.TempDir(), o.get("/log/keys"))
+	require.NoError(d.t, err)
+	d.t.Cleanup(func() { _ = state.Close() })
+	late.begin(state)
+	o.node.api.Witnesses().Start()
+	d.t.Cleanup(o.node.api.Witnesses().Stop)
+	out, _, err := d.verify(file, append(watched, "--patience", "30s")...)
+	require.NoError(d.t, err)
+	require.Contains(d.t, out, "shown:      the quorum of witnesses that you demand signed that tree head: witness.example.org/1\n")
+
+	other, err := note.NewCosigner("witness.example.org/2", bytes.Repeat([]byte{2}, note.SeedSize))
+	require.NoError(d.t, err)
+	both := strings.Replace(policy, "quorum w", "witness x "+other.VerifierKey()+"\ngroup both all w x\nquorum both", 1)
+	said, code, err = d.verify(file, append(logged, "--policy", o.write("both", both), "--patience", "10ms", "--json")...)
+	require.ErrorContains(d.t, err, "REFUSED: quorum: ")
+	require.Equal(d.t, exitFailed, code)
+	require.Contains(d.t, said, `"have":["witness.example.org/1"],"need":"2 of both (witness.example.org/1, witness.example.org/2)","missing":["witness.example.org/2"]}`)
 }

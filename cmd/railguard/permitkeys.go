@@ -75,10 +75,19 @@ func (v *permitVerification) fetchKeySet(request *http.Request) ([]byte, error) 
 	return data, nil
 }
 
+// readObject reads one JSON object in which no member stands twice.
+func readObject(data []byte) (*jws.Value, error) {
+	document, err := jws.ReadObject(data)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), jws.ErrMalformed.Error()+": ")) // It is no token.
+	}
+	return document, nil
+}
+
 // readKeySet reads the keys for permits out of a key set. The other keys of it, those of credentials,
 // and what is no good key are left out: no permit is verified with them.
 func readKeySet(data []byte, sandbox bool) (*jws.KeySet, error) {
-	document, err := jws.ReadObject(data)
+	document, err := readObject(data)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func readPaying(path string) (*paying, error) {
 	if err != nil {
 		return nil, err
 	}
-	document, err := jws.ReadObject(data)
+	document, err := readObject(data)
 	if err != nil {
 		return nil, err
 	}

@@ -265,7 +265,7 @@ func TestPermitIsForOnePayment(t *testing.T) {
 		"in place of payee":         `{"amount":1,"name":"A","payeeIds":["x"]}`,
 		"identifiers":               `{"amount":1,"identifiers":[{"type":"shoe","value":"44"}]}`,
 		"two members":               `{"amount":1,"amount":2,"name":"A"}`,
-		"malformed":                 `25 dollars`,
+		"--pay: not a JSON object":  `25`,
 		"payeeIds are texts":        `{"amount":1,"payeeIds":[1]}`,
 		"--pay: amount: ":           `{"amount":"25 USD","name":"A"}`,
 		"more than one JSON value":  testPaying + testPaying,

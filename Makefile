@@ -24,7 +24,7 @@ OTHERS = $$($(GO) list ./... | grep -vE '/(ofac/feed|cluster|cmd/railguard)$$$$'
 OTHER_BENCHES = $$($(GO) -C bench list ./... | grep -vE '/(chaos|sim)$$$$')
 SIM := GOGC=800 GODEBUG=tracebacklabels=1
 
-.PHONY: help build build-bench run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench judge judge-node run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -38,11 +38,17 @@ RELEASE := CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0
 help: ## Print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: build-bench ## Build bin/railguard and bin/railguard-bench
+build: judge build-bench ## Build bin/railguard and bin/railguard-bench
 	$(GO) build $(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o bin/railguard ./cmd/railguard
 
 build-bench: # Build bin/railguard-bench
 	$(GO) -C bench build -trimpath -o ../bin/railguard-bench ./cmd/railguard-bench
+
+judge: ## Make the page that judges a bundle again in a browser, for the binary: cmd/railguard-judge in WebAssembly
+	$(GO) run ./.ci/judge -version $(VERSION)
+
+judge-node: ## Run the tests of the second judge as WebAssembly (needs node)
+	GOOS=js GOARCH=wasm $(GO) test -short -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./cmd/railguard-judge ./audit/bundle ./audit/examine
 
 run: build ## Build and run a development cluster
 	./bin/railguard dev --nodes $(or $(NODES),3) $(ARGS)
@@ -87,7 +93,7 @@ house: ## Check the house law alone
 
 lint: ## Run the linters of .golangci.yml (staticcheck among them); the first run builds them, 2 minutes
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
-	$(TOOL) golangci-lint run --allow-parallel-runners ./.ci/sbom
+	$(TOOL) golangci-lint run --allow-parallel-runners ./.ci/sbom ./.ci/judge
 	cd bench && $(GO) tool -modfile=../.ci/tools/go.mod golangci-lint run --allow-parallel-runners ./...
 
 fuzz: ## Run every fuzz target for FUZZ (10s) each
@@ -154,8 +160,9 @@ screenshots: ## Draw the console's pages, light and dark, into docs/images (need
 	@mkdir -p docs/images
 	RAILGUARD_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -timeout 15m -run TestScreenshots ./console
 
-release: ## Static binaries of VERSION for TARGETS in DIST (dist/), checksums and a bill of materials
+release: ## Static binaries of VERSION for TARGETS in DIST (dist/), the page of the second judge, checksums and a bill of materials
 	@rm -rf $(DIST) && mkdir -p $(DIST)
+	@$(RELEASE) $(GO) run ./.ci/judge -version $(VERSION) -page $(abspath $(DIST))/railguard-$(VERSION)-judge.html
 	@for target in $(TARGETS); do \
 	  os=$${target%/*}; arch=$${target#*/}; name=railguard-$(VERSION)-$$os-$$arch; echo "$$name"; \
 	  $(RELEASE) GOOS=$$os GOARCH=$$arch $(GO) build $(PROFILE) -trimpath -buildvcs=false -ldflags '-s -w -buildid= $(LDFLAGS)' -o $(DIST)/$$name ./cmd/railguard && \

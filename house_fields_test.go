@@ -30,7 +30,7 @@ var fieldHands = map[string]struct {
 	"fsm.Settings.Genesis":         {60, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {55, "a member of a plain value"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},
-	"fsm.Settings.List":            {52, "a member of an immutable value"},
+	"fsm.Settings.List":            {53, "a member of an immutable value"},
 	"fsm/wire.ListInfo.Digest":     {50, "the name of a list, of an immutable value"},
 	"cluster.life.log":             {55, "the logger"},
 }

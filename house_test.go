@@ -39,15 +39,15 @@ var importLaw = map[string][]string{
 	"ofac/sample":   {"ofac"},
 	"ofac/listtest": {"ofac/list"}, // Only for tests and benches.
 	"engine":        {"ofac", "ofac/identifier", "ofac/place", "ofac/wallet"},
-	"engine/jws":    {"engine"}, "engine/permit": {"engine", "engine/jws"}, "engine/credential": {"engine", "engine/jws"},
+	"engine/jws":    {"engine"}, "engine/permit": {"engine", "engine/jws"}, "engine/possession": {"engine", "engine/jws"}, "engine/credential": {"engine", "engine/jws"},
 	"fsm/wire":     {"engine"},
 	"fsm/leaf":     {"engine", "fsm/wire"},
 	"fsm/leafjson": {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"fsm":          {"audit/merkle", "engine", "fsm/leaf", "fsm/wire", "ofac"},
 	"audit":        {"audit/merkle"},
-	"audit/merkle": {}, "audit/note": {},
+	"audit/merkle": {}, "audit/note": {}, "audit/bundle/judge": {}, "edge/recorded": {"engine", "fsm/leaf", "fsm/leafjson", "ofac"},
 	"audit/proof":        {"audit/merkle"},
-	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/retrace", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
+	"audit/bundle":       {"audit/examine", "audit/note", "audit/proof", "edge/recorded", "engine", "fsm/leaf", "fsm/leafjson", "ofac"},
 	"audit/keyindex":     {"audit", "audit/merkle"},
 	"audit/watch":        {"audit/merkle", "audit/note", "audit/proof"},
 	"audit/witness":      {"audit/note", "audit/proof"},
@@ -69,7 +69,7 @@ var importLaw = map[string][]string{
 	"edge/keys":          {"edge", "edge/events", "engine", "fsm", "fsm/wire", "seal", "strictjson"},
 	"edge/rulebook":      {"edge", "engine", "ofac", "ofac/judge", "fsm/wire", "strictjson"},
 	"edge/registry":      {"edge", "engine", "ofac", "fsm/wire", "strictjson"},
-	"edge/retrace":       {"audit", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
+	"edge/retrace":       {"audit", "edge/recorded", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge/turns":         {},
 	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "engine/jws", "engine/permit", "ofac", "ofac/identifier", "ofac/wallet", "fsm", "fsm/wire", "audit", "audit/merkle"},
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
@@ -88,7 +88,7 @@ var importLaw = map[string][]string{
 	"httpapi/evidence":   {"httpapi/border", "httpapi/cosigning", "webhooks", "edge", "edge/keys", "edge/events", "cluster/report", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle", "audit/note", "audit/proof"},
 	"httpapi/rulebook":   {"httpapi/border", "edge", "edge/rulebook", "edge/retrace", "strictjson", "engine", "ofac", "ofac/judge", "fsm", "fsm/leaf", "fsm/wire", "audit"},
 	"httpapi/operations": {"httpapi/border", "httpapi/exposition", "httpapi/openapi", "edge", "edge/keys", "edge/rulebook", "cluster/report", "strictjson", "seal", "engine", "engine/credential", "ofac/judge", "fsm", "fsm/wire"},
-	"httpapi":            {"httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "webhooks", "edge/retrace", "seal", "engine"},
+	"httpapi":            {"httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "httpapi/reconciliation", "webhooks", "edge/retrace", "seal", "engine"},
 	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
 	"console":            {"httpapi/guest", "seal", "strictjson"},
 	"client":             {},
@@ -111,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module
@@ -156,7 +156,7 @@ var externalLaw = map[string][]string{
 }
 
 // pureRooms lists the packages without clock, randomness, disk, network, goroutines or locks.
-var pureRooms = []string{"engine", "ofac", "ofac/list", "ofac/text", "ofac/index", "ofac/match", "ofac/perfect", "ofac/place", "ofac/wallet", "ofac/identifier", "fsm", "fsm/leaf", "fsm/wire", "audit/merkle"}
+var pureRooms = []string{"engine", "engine/jws", "engine/permit", "engine/possession", "ofac", "ofac/list", "ofac/text", "ofac/index", "ofac/match", "ofac/perfect", "ofac/place", "ofac/wallet", "ofac/identifier", "fsm", "fsm/leaf", "fsm/wire", "audit/merkle", "audit/reconcile", "audit/reconcile/formats"}
 
 // pureBans lists packages that a pure package must not import, and what to do instead.
 var pureBans = map[string]string{

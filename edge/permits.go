@@ -31,10 +31,14 @@ type permitAsked struct {
 }
 
 // readPermit reads the member permit of a call; false means that it is not valid.
-func readPermit(raw []byte) (asked permitAsked, ok bool) {
+func readPermit(raw []byte) (permitAsked, bool) {
 	if raw == nil || string(raw) == "null" {
-		return permitAsked{}, true
+		return permitAsked{}, true // Most calls: apart from the rest, which allocates.
 	}
+	return readPermitMembers(raw)
+}
+
+func readPermitMembers(raw []byte) (asked permitAsked, ok bool) {
 	var members map[string]json.RawMessage // Not decoded into a struct, which would accept its members in any letter case.
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return permitAsked{}, false
@@ -64,7 +68,7 @@ func readPermit(raw []byte) (asked permitAsked, ok bool) {
 
 // checkPermit refuses a call whose permit would permit a payment to anybody, or that nobody could
 // sign. It is not judged then.
-func (j *Judge) checkPermit() error {
+func (j *Judge) checkPermit(settings *fsm.Settings) error {
 	s := &j.screen
 	if s.permit.seconds == 0 {
 		return nil
@@ -75,17 +79,16 @@ func (j *Judge) checkPermit() error {
 			Message: "needs a payee: cpWallet, cpName or cpIdentifiers. A permit without one would permit a payment to anybody",
 		}
 	}
-	key := j.Terms.Settings.ActiveKeyFor(wire.ForPermits, j.LogTime())
+	key := settings.ActiveKeyFor(wire.ForPermits, j.LogTime())
 	if key == nil {
 		return Conflict("format_not_ready", "this cluster has no key for permits yet: an admin makes one with `railguard signing-key rotate --for permit`", nil)
 	}
-	if _, err := j.Terms.Signer(key.KID); err != nil {
-		j.shared.deps.Logger.Error("cannot sign permits", "error", err)
+	if _, err := j.Terms.Signer(key.KID); err != nil { // The node said why when it opened its keys.
 		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
 	}
-	s.permit.terms = j.Terms.permitTerms(s.permit.audience)
-	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: j.Terms.Settings.Rules().Number, Leaf: math.MaxUint32}}
-	trial := j.Terms.permitOf(x, r, s.permit.terms)
+	s.permit.terms = newPermitTerms(settings, s.permit.audience)
+	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: settings.Rules().Number, Leaf: math.MaxUint32}}
+	trial := permitOf(settings.Genesis, settings.LogLines, x, r, s.permit.terms)
 	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
 		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
 			Message: "the payment's members and aud are together longer than a permit may be (4096 bytes)",
@@ -106,15 +109,14 @@ type permitList struct {
 	AsOf string `json:"asOf,omitempty"`
 }
 
-// permitTerms returns the terms of a permit of now.
-func (t *Terms) permitTerms(audience string) *permitTerms {
-	settings := t.Settings
+// newPermitTerms returns the terms of a permit of now.
+func newPermitTerms(settings *fsm.Settings, audience string) *permitTerms {
 	terms := &permitTerms{Audience: audience, AgeMost: int64(settings.Policy.ListReviewAge / engine.Second)}
 	if terms.Audience == "" {
 		terms.Audience = settings.Policy.PermitAudience
 	}
 	if terms.Audience == "" {
-		terms.Audience = permitIssuer(settings)
+		terms.Audience = permitIssuer(settings.Genesis)
 	}
 	terms.Lists = append(terms.Lists, permitList{"OFAC", dateOf(settings.List.PublishedAt)})
 	for i := range settings.List.Others {
@@ -154,13 +156,13 @@ func dateOf(t engine.Time) string {
 
 // permitIssuer is the iss of every permit: the public address, not the issuer of credentials, so
 // that no library takes a credential for a permit.
-func permitIssuer(settings *fsm.Settings) string {
-	return strings.TrimSuffix(settings.Genesis.PublicURL, "/")
+func permitIssuer(genesis *wire.Genesis) string {
+	return strings.TrimSuffix(genesis.PublicURL, "/")
 }
 
 // WritePermit writes the permit of a recorded call into its answer, if the call asked for one and
 // got a PROCEED. A permit whose key was revoked since is left out.
-func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
+func (s *signingKeys) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if x.PermitSeconds == 0 || x.Agent == nil {
 		return nil
 	}
@@ -168,8 +170,8 @@ func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 	if err := json.Unmarshal(x.Edge.Get(leaf.TagPermit), terms); err != nil {
 		return err
 	}
-	p := t.permitOf(x, &told, terms)
-	key, kid, err := t.permitKey(x.At)
+	p := permitOf(s.genesis, s.lines, x, &told, terms)
+	key, kid, err := s.permitKey(x.At)
 	if key == nil || err != nil {
 		return err
 	}
@@ -183,9 +185,9 @@ func (t *Terms) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
 }
 
 // permitKey returns the key that signed permits at an instant; nil: it was revoked or retired since.
-func (t *Terms) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
+func (s *signingKeys) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
 	var signed *wire.SigningKey
-	for _, key := range t.Settings.SigningKeys {
+	for _, key := range s.source {
 		if key.For == wire.ForPermits && key.ActivateAt <= at && (key.RevokedAt == 0 || key.RevokedAt > at) {
 			signed = key
 		}
@@ -193,20 +195,20 @@ func (t *Terms) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
 	if signed == nil || signed.RevokedAt != 0 {
 		return nil, "", nil
 	}
-	key, err := t.Signer(signed.KID)
+	key, err := s.signer(signed.KID)
 	return key, signed.KID, err
 }
 
 // permitOf returns the permit of a record and of what its call told of the payment. Nothing in it is
 // from the present state but the names of the service and its log, which never change for a leaf.
-func (t *Terms) permitOf(x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
+func permitOf(genesis *wire.Genesis, lines []*wire.LogStretch, x *leafjson.Screen, told *engine.Request, terms *permitTerms) *permit.Permit {
 	whole := func(t engine.Time) engine.Time { return t - t%engine.Second }
 	p := &permit.Permit{
-		Issuer: permitIssuer(t.Settings), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
+		Issuer: permitIssuer(genesis), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
 		Pay:   PayOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
-		Log:   permit.Log{Origin: t.logOrigin(x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
+		Log:   permit.Log{Origin: logOrigin(genesis, lines, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
 	}
 	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
 	for _, of := range terms.Lists {
@@ -276,10 +278,10 @@ func PayOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 }
 
 // logOrigin returns the name of the log's line that a leaf stands in.
-func (t *Terms) logOrigin(index uint64) string {
-	base, _, _ := strings.Cut(t.Settings.Genesis.LogKeys, "+")
+func logOrigin(genesis *wire.Genesis, lines []*wire.LogStretch, index uint64) string {
+	base, _, _ := strings.Cut(genesis.LogKeys, "+")
 	origin := base
-	for _, stretch := range t.Settings.LogLines {
+	for _, stretch := range lines {
 		if stretch.From > index+1 {
 			break
 		}

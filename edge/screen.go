@@ -71,9 +71,6 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.checkPermit(); err != nil {
-		return nil, err
-	}
 	if err := j.gatherFacts(list); err != nil {
 		return nil, err
 	}
@@ -175,6 +172,9 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 		Basis: engine.Basis{
 			List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion(),
 		},
+	}
+	if err := j.checkPermit(settings); err != nil {
+		return err
 	}
 	var err error
 	if s.record.Used, err = j.LookForReference(s.record.Reference); err != nil {

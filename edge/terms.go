@@ -30,6 +30,7 @@ type Terms struct {
 type signingKeys struct {
 	source   []*wire.SigningKey
 	genesis  *wire.Genesis
+	lines    []*wire.LogStretch
 	issuer   string
 	Verify   *credential.KeySet
 	Permits  *jws.KeySet                  // The keys for permits.
@@ -83,7 +84,7 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 
 // openSigningKeys unseals the cluster's signing keys and makes the JWKS.
 func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
-	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
+	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, lines: settings.LogLines, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
 		s.Err = err
 	}
@@ -108,7 +109,7 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 // madeOf reports whether the keys were made from these settings. A genesis is replaced when its
 // secrets are sealed again.
 func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
-	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys)
+	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys) && slices.Equal(s.lines, settings.LogLines)
 }
 
 // publishKeys makes the key set that verifies tokens, and the bytes of the JWKS.
@@ -138,14 +139,17 @@ func (t *Terms) Signer(kid string) (*ecdsa.PrivateKey, error) {
 	if t.Signing == nil {
 		return nil, errNoSigningKey
 	}
-	if t.Signing.Err != nil {
-		return nil, t.Signing.Err
+	return t.Signing.signer(kid)
+}
+
+func (s *signingKeys) signer(kid string) (*ecdsa.PrivateKey, error) {
+	if s.Err != nil {
+		return nil, s.Err
 	}
-	key := t.Signing.private[kid]
-	if key == nil {
-		return nil, errNoSigningKey
+	if key := s.private[kid]; key != nil {
+		return key, nil
 	}
-	return key, nil
+	return nil, errNoSigningKey
 }
 
 // Policy returns the institution's policy.

@@ -36,11 +36,12 @@ func (m *rulebook) beginPolicy(first *engine.Policy) {
 func (m *keys) beginKeys(b *wire.Genesis) *wire.SigningKey {
 	key := b.SigningKey
 	key.ActivateAt, key.RevokedAt = 0, 0
-	m.editSettings().SigningKeys = []*wire.SigningKey{&key}
+	signing := []*wire.SigningKey{&key}
 	if permits := b.PermitKey; permits.KID != "" {
 		permits.ActivateAt, permits.RevokedAt, permits.For = 0, 0, wire.ForPermits
-		m.editSettings().SigningKeys = append(m.settings.SigningKeys, &permits)
+		signing = append(signing, &permits)
 	}
+	m.editSettings().SigningKeys = signing
 	if b.APIKey != nil {
 		api := *b.APIKey
 		api.CreatedAt, api.ChangedAt, api.RevokedAt, api.Rev, api.MadeBy = m.now, m.now, 0, 1, ""

@@ -87,9 +87,6 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 	} else {
 		m.written.HoldUntil = m.now + held
 	}
-	if s.Permit != 0 {
-		m.written.PermitSeconds, m.written.ListAge = s.Permit, max(m.now-m.settings.ListSynced, 0)
-	}
 	m.finishScreen(s, d, r)
 	reference := s.Reference
 	if m.written.Used {

@@ -23,6 +23,9 @@ func (m *ledger) describeCall(s *wire.Screen, d *engine.Decision) {
 	if d.Verdict != engine.Unknown {
 		m.describeEvidence(c, s)
 	}
+	if d.Verdict == engine.Proceed && s.Permit != 0 {
+		c.PermitSeconds, c.ListAge = s.Permit, max(m.now-m.settings.ListSynced, 0)
+	}
 }
 
 // describeEvidence fills in what the live rules saw. With this and the profile the decision

@@ -18,6 +18,7 @@ import (
 	"railguard/httpapi/evidence"
 	"railguard/httpapi/operations"
 	"railguard/httpapi/payments"
+	"railguard/httpapi/reconciliation"
 	"railguard/httpapi/registry"
 	"railguard/httpapi/rulebook"
 	"railguard/seal"
@@ -57,6 +58,9 @@ type Deps struct {
 	WitnessTimeout time.Duration       // Longest wait for one witness; 0: cosigning.DefaultTimeout.
 
 	Now func() time.Time // This node's clock; nil: time.Now.
+
+	// Reconciled is given each reconciliation that ended well, to write that it is done; nil: nothing is written.
+	Reconciled func(reconciliation.Finished) error
 }
 
 // NodeNeighbours carries two things between nodes: how much each API key is used, and what
@@ -71,6 +75,7 @@ type API struct {
 	*border.Border
 	evidence *evidence.Room
 	rulebook *rulebook.Room
+	rails    *reconciliation.Room
 	rooms    []border.Room
 }
 
@@ -106,9 +111,10 @@ func New(deps Deps) (*API, error) {
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
 		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
 	})
+	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Done: deps.Reconciled})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
-		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus,
+		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning,
 		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)
@@ -116,7 +122,7 @@ func New(deps Deps) (*API, error) {
 	a.rulebook.RegisterGauges(gauges)
 	casework.RegisterGauges(gauges, deps.Published, deps.Records)
 	a.rooms = []border.Room{
-		payments.Table(), registry.Table(), casework.Table(), a.evidence.Table(), a.rulebook.Table(), operations.Table(),
+		payments.Table(), registry.Table(), casework.Table(), a.evidence.Table(), a.rulebook.Table(), a.rails.Table(), operations.Table(),
 	}
 	if err := front.Open(a.rooms); err != nil {
 		return nil, err
@@ -131,7 +137,7 @@ func (a *API) Handler() http.Handler { return a.PublicHandler() }
 func (a *API) Witnesses() *cosigning.Asker { return a.evidence.Asker() }
 
 // Close ends the background jobs and waits for them.
-func (a *API) Close() { a.rulebook.EndJobs() }
+func (a *API) Close() { a.rulebook.EndJobs(); a.rails.Close() }
 
 // NewRetro makes the leader's duty that screens past payments against newly activated
 // lists. It does nothing until it is started.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -111,16 +112,22 @@ func TestOnlyAQuorumIsHandedOut(t *testing.T) {
 	away := slices.Clone(asked)
 	away[1].URL, away[2].URL = "http://127.0.0.1:1", "http://127.0.0.1:1"
 	failing := n.another(func(d *Deps) { d.Witnesses, d.LogPolicy, d.Neighbours = away, policy, around })
-	n.screen("x", "")
+	require.Equal(t, 404, n.do("", "GET", "/log/policy", "").Code, "none is demanded")
+	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), "railguard_log_quorum_met -1\n")
+	require.NotContains(t, n.do("ops", "GET", "/readyz", "").Body.String(), "witnesses")
+	txn := member(t, n.screen("x", "").Body.Bytes(), "txnId")
 	lone.Witnesses().Round(context.Background())
 	n.api = whole
+	require.Equal(t, text.String(), n.logText(t, "/log/policy"))
+	n.requireQuorum(t, txn, text.String(), false)
 	require.Equal(t, 404, n.do("", "GET", "/log/cosigned", "").Code, "one of three is no quorum, whoever tells it")
 	whole.Witnesses().Round(context.Background())
+	n.requireQuorum(t, txn, text.String(), true)
 	good := n.logText(t, "/log/cosigned")
 	_, err = note.Verify([]byte(good), n.logText(t, "/log/keys")+text.String())
 	require.NoError(t, err)
-	n.screen("x", "")
-	n.advance(2 * engine.Second)
+	txn = member(t, n.screen("x", "").Body.Bytes(), "txnId") // No verdict waits for witnesses.
+	n.advance(61 * engine.Second)
 	failing.Witnesses().Round(context.Background())
 	require.Equal(t, good, n.logText(t, "/log/cosigned"), "the newest that enough signed stays")
 	n.api = failing
@@ -128,8 +135,37 @@ func TestOnlyAQuorumIsHandedOut(t *testing.T) {
 	status := answer(t, n.do("ops", "GET", "/v1/cluster/status", ""), 200)
 	require.Equal(t, "2 of g (witness.example.org/1, witness.example.org/2, witness.example.org/3)", string(status.GetStringBytes("log", "quorum")))
 	require.Contains(t, string(status.GetStringBytes("log", "short")), "signed by witness.example.org/1; wanted are 2 of g")
+	require.False(t, status.GetBool("log", "quorumMet"))
+	require.GreaterOrEqual(t, status.GetInt("log", "quorumAgeSeconds"), 61)
+	n.requireQuorum(t, txn, text.String(), false)
+	require.Contains(t, n.do("ops", "GET", "/readyz", "").Body.String(), "[+]witnesses WARNING: the quorum of witnesses is not met: signed by witness.example.org/1; wanted are 2 of g")
 	whole.Witnesses().Round(context.Background())
 	require.NotEqual(t, good, n.logText(t, "/log/cosigned"))
+}
+
+// requireQuorum holds what a node with a policy tells to whether its quorum signed: metrics,
+// readiness, and a proof and an export, which a reader's own policy accepts or refuses.
+func (n *testNode) requireQuorum(t *testing.T, txn, policy string, met bool) {
+	t.Helper()
+	sign := map[bool]string{true: "1", false: "0"}[met]
+	require.Contains(t, n.doAdmin("GET", "/metrics", "").Body.String(), "railguard_log_quorum_met "+sign+"\n")
+	ready := n.do("ops", "GET", "/readyz", "")
+	require.Equal(t, 200, ready.Code, "witnesses make no node unready")
+	require.Equal(t, !met, strings.Contains(ready.Body.String(), "[+]witnesses WARNING: "), ready.Body)
+	keys, err := note.JoinPolicy(n.logText(t, "/log/keys"), policy)
+	require.NoError(t, err)
+	for _, path := range []string{"/v1/audit/" + txn + "/proof", "/v1/audit/export"} {
+		data := n.do("auditor", "GET", path, "").Body.String()
+		require.Equal(t, !met, strings.Contains(data, `"witnessed":false`), path)
+		_, err := examine.File(strings.NewReader(data), examine.Options{Keys: keys, KeysGiven: true})
+		var short *examine.QuorumError
+		require.Equal(t, !met, errors.As(err, &short), "%s: %v", path, err)
+		r, err := examine.File(strings.NewReader(data), examine.Options{})
+		require.NoError(t, err, "without a policy nothing is demanded")
+		require.Equal(t, !met, r.Unwitnessed)
+		_, err = examine.File(strings.NewReader(strings.Replace(data, `"treeSize"`, `"witnessed":true,"treeSize"`, 1)), examine.Options{})
+		require.Error(t, err, "that witnesses signed, no file can say")
+	}
 }
 
 // Exports and proofs lead to the newest tree head that a witness signed, if it covers them. An

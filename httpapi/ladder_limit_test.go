@@ -12,6 +12,7 @@ func TestLadderShowsTheOperatorsLimit(t *testing.T) {
 	n := newTestNode(t)
 	_, token := n.register("")
 	answer(t, n.do("policy", "POST", "/v1/operators/limit", `{"operatorLegalName":"Acme Inc","dailyLimitUSDC":1000,"reason":"r"}`), 200)
+	answer(t, n.do("policy", "POST", "/v1/operators/limit", `{"operatorLegalName":"Nobody Inc","dailyLimitUSDC":1000,"reason":"r"}`), 404)
 	payment := `{"token":"` + token + `","amount":7}`
 	record := textOf(answer(t, n.do("screener", "POST", "/v1/screen", payment), 200), "txnId")
 	for _, w := range []string{

@@ -78,9 +78,10 @@ func TestPermitComesWithAProceed(t *testing.T) {
 
 	entities := sample.Entities()
 	n.activate(entities[:len(entities)-1], sample.Meta())
+	answer(t, n.doAdmin("POST", "/admin/signing-key/rotate", `{"for":"permit"}`), 201)
 	n.reopen(nil)
 	again := answer(t, n.do("screener", "POST", "/v1/screen", body, "Idempotency-Key", "k1"), 200)
-	require.Equal(t, token1, textOf(again, "permit"), "the same bytes after a list sync and a restart")
+	require.Equal(t, token1, textOf(again, "permit"), "the same bytes after a list sync, a rotation and a restart")
 	unasked := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"cpName":"Acme"}`), 200)
 	require.Nil(t, unasked.Get("permit"), "nothing is signed unasked")
 	require.Nil(t, unasked.Get("hold"))

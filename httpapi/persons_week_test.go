@@ -171,7 +171,7 @@ func (w *bankWeek) verify() (*bundle.Report, error) {
 		require.NoError(w.t, err)
 		require.NoError(w.t, os.WriteFile(filepath.Join(dir, bundle.ListFolder, digest+bundle.ListSuffix), data, 0o600))
 	}
-	if err := bundle.Finish(dir, bundle.Program{Version: "0.0.0-test", Digest: strings.Repeat("0f", 32)}); err != nil {
+	if err := bundle.Finish(dir, bundle.Program{Version: "0.0.0-test", Digest: strings.Repeat("0f", 32)}, nil); err != nil {
 		return nil, err
 	}
 	return bundle.Verify(dir, keys)

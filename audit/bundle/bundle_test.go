@@ -3,6 +3,7 @@ package bundle
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,8 +19,14 @@ import (
 var update = flag.Bool("update", false, "write golden files that do not exist yet")
 
 // The derived files are compared byte by byte for as long as bundles are kept: a later release
-// must write the same bytes for version 1. So the golden files never change.
+// must write the same bytes for each version. So the golden files never change.
 func TestGoldenFiles(t *testing.T) {
+	for _, version := range []int{1, 2} {
+		requireGolden(t, version)
+	}
+}
+
+func requireGolden(t *testing.T, version int) {
 	policy, err := renderPolicy(engine.DefaultPolicy())
 	require.NoError(t, err)
 	c := &contents{
@@ -35,10 +42,18 @@ func TestGoldenFiles(t *testing.T) {
 			{Leaf: 3, Time: "2026-05-02T03:04:06.006Z", Kind: "review.dispositioned", Txn: "txn_1", Disposition: "REJECTED", Who: "carla"},
 		},
 	}
-	files, err := c.deriveFiles(1)
+	if version > 1 {
+		c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
+	}
+	files, err := c.deriveFiles(version)
 	require.NoError(t, err)
+	if version > 1 {
+		require.Nil(t, files[pageName])
+		files[pageName], err = c.carryFiles([]byte("<!doctype html><title>the judge of a release</title>\n"), Files{RecordsName: []byte("{}\n"), KeysName: []byte("keys\n"), sumsName: nil, "stranger.txt": nil}, files)
+		require.NoError(t, err)
+	}
 	for name, text := range files {
-		golden := filepath.Join("testdata", "v1", strings.ReplaceAll(name, "/", "-"))
+		golden := filepath.Join("testdata", fmt.Sprintf("v%d", version), strings.ReplaceAll(name, "/", "-"))
 		if _, err := os.Stat(golden); *update && os.IsNotExist(err) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(golden), 0o755))
 			require.NoError(t, os.WriteFile(golden, text, 0o644))
@@ -50,7 +65,62 @@ func TestGoldenFiles(t *testing.T) {
 	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
 	require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // The amount is written as in the policy.
 	require.NotContains(t, string(files[pageName]), "<b>")
-	require.NotContains(t, string(files[pageName]), "<script")
+	require.Equal(t, version == 1, !strings.Contains(string(files[pageName]), "<script"))
+}
+
+// A program without the second judge says so in the page. Of a large bundle the page carries nothing.
+func TestPagesThatCarryNothing(t *testing.T) {
+	c := &contents{judge: nil}
+	files, err := c.deriveFiles(2)
+	require.NoError(t, err)
+	require.Contains(t, string(files[pageName]), "This page judges nothing.")
+	c.judge = judgeOf([]byte("page"))
+	index, err := c.carryFiles([]byte("page"), Files{RecordsName: make([]byte, carriedMax+1)}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "page", string(index))
+	index, err = c.carryFiles([]byte("page"), Files{RecordsName: make([]byte, carriedMax)}, nil)
+	require.NoError(t, err)
+	require.Greater(t, len(index), carriedMax)
+	require.LessOrEqual(t, int64(len(index)), c.judge.indexMax())
+	index, err = c.carryFiles([]byte("page"), Files{KeysName: {1}, RecordsName: make([]byte, carriedMax)}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "page", string(index), "all files together")
+}
+
+// The page of a bundle is the one that bundle.json names, and carries the files beside it. Which
+// program it is, nothing in the bundle shows.
+func TestPagesAreHeldToTheBundle(t *testing.T) {
+	page := []byte("<!doctype html><title>judge</title>\n")
+	dir := released(t)
+	require.NoError(t, Finish(dir, Program{"0.2.0", strings.Repeat("0f", 32)}, page))
+	report, err := Verify(dir, "")
+	require.NoError(t, err)
+	require.Equal(t, judgeOf(page), report.Judge)
+	shown, open := report.Sentences()
+	require.Contains(t, strings.Join(open, "; "), "have the SHA-256 "+report.Judge.Digest)
+	require.NotContains(t, strings.Join(shown, "; "), "byte by byte")
+	report.JudgeKnown = true
+	shown, open = report.Sentences()
+	require.Contains(t, strings.Join(shown, "; "), "the judge that this program carries, byte by byte")
+	require.NotContains(t, strings.Join(open, "; "), report.Judge.Digest)
+
+	index := readText(t, dir, pageName)
+	for says, forged := range map[string]string{
+		"is not the page that bundle.json names": strings.Replace(index, "judge", "fudge", 1),
+		"does not carry the files beside it":     index + "<script>alert(1)</script>",
+		"is not the page":                        "<",
+		"is larger than a page":                  index + strings.Repeat(" ", 2*carriedMax),
+	} {
+		writeText(t, dir, pageName, forged)
+		forge(t, dir)
+		_, err := Verify(dir, "")
+		require.ErrorContains(t, err, pageName+": "+says)
+	}
+	writeText(t, dir, pageName, index)
+	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), report.Judge.Digest, "x", 1))
+	forge(t, dir)
+	_, err = Verify(dir, "")
+	require.ErrorContains(t, err, "does not name the program of its page")
 }
 
 // A packed bundle cannot have a file name that leads out of the folder. A bundle that is cut

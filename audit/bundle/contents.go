@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -24,6 +22,7 @@ const (
 	CosignedName    = "cosigned.txt"     // The newest checkpoint that witnesses cosigned; optional.
 	ConsistencyName = "consistency.json" // The proof that the cosigned checkpoint continues that of the records; present if its tree is larger.
 	WitnessesName   = "witnesses.txt"    // The witnesses' verifier keys; optional.
+	PolicyName      = "policy.txt"       // The log's own policy of witnesses (C2SP tlog-policy), to be read and not used; optional.
 	ListFolder      = "lists"
 	ListSuffix      = ".entities"
 
@@ -37,7 +36,7 @@ const (
 
 // versionNewest is the version in which folders are written. Every version up to it can be
 // read.
-const versionNewest = 1
+const versionNewest = 2
 
 // rowsMax bounds the rows of the page.
 const rowsMax = 2000
@@ -45,8 +44,19 @@ const rowsMax = 2000
 // ErrBundle means a folder whose content is wrong; the error names the file.
 var ErrBundle = errors.New("not proven")
 
+// FileError is an ErrBundle with its file.
+type FileError struct {
+	Name string
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("%s: %s: %s", ErrBundle, e.Name, e.Err) }
+
+// Unwrap returns ErrBundle and what is wrong with the file.
+func (e *FileError) Unwrap() []error { return []error{ErrBundle, e.Err} }
+
 func fileError(name, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", ErrBundle, name, fmt.Errorf(format, args...))
+	return &FileError{name, fmt.Errorf(format, args...)}
 }
 
 // contents is what a folder's records say, for the derived files.
@@ -60,6 +70,7 @@ type contents struct {
 	more     int // Number of further rows, which are not shown.
 	signed   string
 	madeBy   Program
+	judge    *Judge // The program in index.html; nil: none.
 }
 
 // Program names a release that made a folder, so that the same one can decide it again.
@@ -79,22 +90,35 @@ var (
 )
 
 type row struct {
-	Leaf                                             uint64
-	Time, Kind, Txn, Verdict, Rule, Reason           string
-	Agent, Operator, Amount, Party, Disposition, Who string
+	Leaf        uint64 `json:"leaf"`
+	Time        string `json:"time"`
+	Kind        string `json:"kind"`
+	Txn         string `json:"txnId,omitempty"`
+	Verdict     string `json:"verdict,omitempty"`
+	Rule        string `json:"rule,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Agent       string `json:"agent,omitempty"`
+	Operator    string `json:"operator,omitempty"`
+	Amount      string `json:"amount,omitempty"`
+	Party       string `json:"counterparty,omitempty"`
+	Disposition string `json:"disposition,omitempty"`
+	Who         string `json:"by,omitempty"`
 }
 
-// readRecords proves a folder's records and collects what the derived files show. If replay is
-// not nil, it is called with every decision.
-func readRecords(dir, keys string, replay func(*leafjson.Screen) error) (*contents, error) {
-	file, err := os.Open(filepath.Join(dir, RecordsName))
+// visitor is called with every record: its row, and the decision if it is one.
+type visitor func(r *row, x *leafjson.Screen) error
+
+// readRecords proves a folder's records and collects what the derived files show. If visit is
+// not nil, it is called with every record.
+func readRecords(from Source, keys string, visit visitor) (*contents, error) {
+	file, err := from.Open(RecordsName)
 	if err != nil {
 		return nil, fileError(RecordsName, "%w", err)
 	}
 	defer file.Close()
 	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}}
 	c.report, err = examine.File(file, examine.Options{Keys: keys, KeysGiven: true, Visit: func(r *examine.Record) error {
-		return c.addRecord(r, replay)
+		return c.addRecord(r, visit)
 	}})
 	if err != nil {
 		return nil, fileError(RecordsName, "%w", err)
@@ -102,15 +126,17 @@ func readRecords(dir, keys string, replay func(*leafjson.Screen) error) (*conten
 	if c.report.Kind != "export" {
 		return nil, fileError(RecordsName, "is no export")
 	}
-	c.signed, err = headCheckpoint(file)
+	c.signed, err = headCheckpoint(from)
 	return c, err
 }
 
 // headCheckpoint returns the signed checkpoint in an export's head. The caller has verified it.
-func headCheckpoint(file *os.File) (string, error) {
-	if _, err := file.Seek(0, 0); err != nil {
-		return "", err
+func headCheckpoint(from Source) (string, error) {
+	file, err := from.Open(RecordsName)
+	if err != nil {
+		return "", fileError(RecordsName, "%w", err)
 	}
+	defer file.Close()
 	var head struct{ Checkpoint string }
 	if err := json.NewDecoder(file).Decode(&head); err != nil {
 		return "", fileError(RecordsName, "%w", err)
@@ -118,7 +144,7 @@ func headCheckpoint(file *os.File) (string, error) {
 	return head.Checkpoint, nil
 }
 
-func (c *contents) addRecord(r *examine.Record, replay func(*leafjson.Screen) error) error {
+func (c *contents) addRecord(r *examine.Record, visit visitor) error {
 	var extra struct {
 		Reason, OperatorLegalName, Kind string
 		Request                         struct{ CpName, CpWallet json.RawMessage } `json:"_request"`
@@ -126,18 +152,26 @@ func (c *contents) addRecord(r *examine.Record, replay func(*leafjson.Screen) er
 	if err := json.Unmarshal(r.Raw, &extra); err != nil {
 		return err
 	}
+	shown := row{
+		Leaf: r.Index, Time: r.Time, Kind: r.Kind, Txn: r.TxnID, Verdict: r.Verdict, Rule: r.Rule, Reason: extra.Reason, Agent: r.AgentName + " " + r.AgentID,
+		Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literalText(extra.Request.CpName) + " " + literalText(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
+	}
 	if len(c.rows) < rowsMax {
-		c.rows = append(c.rows, row{
-			Leaf: r.Index, Time: r.Time, Kind: r.Kind, Txn: r.TxnID, Verdict: r.Verdict, Rule: r.Rule, Reason: extra.Reason, Agent: r.AgentName + " " + r.AgentID,
-			Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literalText(extra.Request.CpName) + " " + literalText(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
-		})
+		c.rows = append(c.rows, shown)
 	} else {
 		c.more++
 	}
 	x, err := r.Screen()
-	if err != nil || x == nil {
+	if err == nil && x != nil {
+		err = c.countDecision(r, x)
+	}
+	if err != nil || visit == nil {
 		return err
 	}
+	return visit(&shown, x)
+}
+
+func (c *contents) countDecision(r *examine.Record, x *leafjson.Screen) (err error) {
 	c.verdicts[r.Verdict]++
 	if r.Rule == "" {
 		r.Rule = engine.AllClear
@@ -146,22 +180,21 @@ func (c *contents) addRecord(r *examine.Record, replay func(*leafjson.Screen) er
 	if x.ListDigest != [32]byte{} {
 		c.lists[hex.EncodeToString(x.ListDigest[:])]++
 	}
-	var policy *engine.Policy
+	if policy := policyOf(x); policy != nil && c.policies[policy.Version] == nil {
+		c.policies[policy.Version], err = renderPolicy(policy)
+	}
+	return err
+}
+
+// policyOf returns the policy of a decision; nil if the record names none.
+func policyOf(x *leafjson.Screen) *engine.Policy {
 	switch {
 	case x.Party != nil:
-		policy = x.Party.Policy
+		return x.Party.Policy
 	case x.Agent != nil:
-		policy = x.Agent.Policy
+		return x.Agent.Policy
 	}
-	if policy != nil && c.policies[policy.Version] == nil {
-		if c.policies[policy.Version], err = renderPolicy(policy); err != nil {
-			return err
-		}
-	}
-	if replay == nil {
-		return nil
-	}
-	return replay(x)
+	return nil
 }
 
 // literalText returns the text of a JSON string. It returns other JSON unchanged.

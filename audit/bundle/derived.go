@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // deriveFiles returns the files that are derived from a folder's records, by name, in one
-// version of the form.
+// version of the form, but for the page of version 2.
 func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	form, err := readForm(version)
 	if err != nil {
@@ -20,8 +21,21 @@ func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 	if files[tableName], err = c.renderTable(version); err != nil {
 		return nil, err
 	}
-	files[pageName], err = c.renderPage(form)
+	switch {
+	case version == 1:
+		files[pageName], err = c.renderPage(form)
+	case c.judge == nil:
+		files[pageName] = form.plain
+	}
 	return files, err
+}
+
+// owns reports whether a file of that name can belong to the bundle.
+func (c *contents) owns(name string, derived map[string][]byte) bool {
+	if digest, is := strings.CutPrefix(name, ListFolder+"/"); is {
+		return c.lists[strings.TrimSuffix(digest, ListSuffix)] > 0 && strings.HasSuffix(digest, ListSuffix)
+	}
+	return derived[name] != nil || name == RecordsName || name == KeysName || name == sumsName || name == pageName && c.judge != nil || slices.Contains(optional, name)
 }
 
 func (c *contents) policyVersions() []uint64 {
@@ -36,9 +50,14 @@ func (c *contents) policyVersions() []uint64 {
 // renderTable returns bundle.json, which describes the folder to programs.
 func (c *contents) renderTable(version int) ([]byte, error) {
 	r := &c.report
+	var witnessed *bool
+	if r.Unwitnessed {
+		witnessed = new(bool)
+	}
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`
 		MadeBy    Program        `json:"madeBy"`
+		Judge     *Judge         `json:"judge,omitempty"` // Since version 2.
 		Cluster   string         `json:"clusterId"`
 		Origin    string         `json:"origin"`
 		From      string         `json:"from"`
@@ -48,6 +67,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		First     uint64         `json:"first"`
 		End       uint64         `json:"end"`
 		TreeSize  uint64         `json:"treeSize"`
+		Witnessed *bool          `json:"witnessed,omitempty"` // false as in the export; else absent.
 		Records   int            `json:"records"`
 		Decisions int            `json:"decisions"`
 		Verdicts  map[string]int `json:"verdicts"`
@@ -55,7 +75,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
-		version, c.madeBy, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size,
+		version, c.madeBy, c.judge, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size, witnessed,
 		r.Leaves, r.Screens, c.verdicts, c.rules, c.lists, c.policyVersions(),
 	}, "", "  ")
 	return append(text, '\n'), err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,7 +27,6 @@ const (
 	// twentieth; a file that shrinks more than 256 times was made to fill a disk.
 	expandFree     = 16 << 20 // The ratio of unpacked to packed bytes is checked only beyond so many unpacked bytes.
 	expandRatioMax = 256
-	unpackStep     = 1 << 20
 )
 
 // countingReader counts the bytes read from a packed bundle.
@@ -56,7 +56,7 @@ func IsBundleFile(name string) bool { return packedNames.MatchString(name) }
 
 // Pack writes a folder as one file. Equal folders give equal bytes.
 func Pack(dir string, out io.Writer) error {
-	names, err := listFiles(dir)
+	names, err := Folder(dir).Names()
 	if err != nil {
 		return err
 	}
@@ -92,6 +92,26 @@ func packFile(archive *tar.Writer, dir, name string) (err error) {
 
 // Unpack writes a packed bundle into an empty folder.
 func Unpack(in io.Reader, dir string) error {
+	return unpackFiles(in, sizeMax, func(name string, file io.Reader) error {
+		return unpackFile(file, filepath.Join(dir, filepath.FromSlash(name)))
+	})
+}
+
+// UnpackFiles reads a packed bundle of at most so many bytes into memory.
+func UnpackFiles(in io.Reader, max int64) (Files, error) {
+	files := Files{}
+	err := unpackFiles(in, max, func(name string, file io.Reader) (err error) {
+		if _, twice := files[name]; twice {
+			return fs.ErrExist
+		}
+		files[name], err = io.ReadAll(file)
+		return err
+	})
+	return files, err
+}
+
+// unpackFiles calls keep with every file of a packed bundle.
+func unpackFiles(in io.Reader, max int64, keep func(name string, file io.Reader) error) error {
 	packed := &countingReader{Reader: in}
 	single := &singleReader{in: bufio.NewReader(packed)}
 	compressed, err := zstd.NewReader(single, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
@@ -100,7 +120,8 @@ func Unpack(in io.Reader, dir string) error {
 	}
 	defer compressed.Close()
 	archive := tar.NewReader(compressed)
-	size, written := int64(0), int64(0)
+	content := &boundedReader{archive: archive, packed: packed}
+	size := int64(0)
 	for count := 0; ; count++ {
 		header, err := archive.Next()
 		if err == io.EOF {
@@ -109,10 +130,10 @@ func Unpack(in io.Reader, dir string) error {
 		if err != nil {
 			return fmt.Errorf("%w: not a whole packed bundle: %w", ErrBundle, err)
 		}
-		if size += header.Size; header.Typeflag != tar.TypeReg || !packedNames.MatchString(header.Name) || count == filesMax || size > sizeMax {
+		if size += header.Size; header.Typeflag != tar.TypeReg || !packedNames.MatchString(header.Name) || count == filesMax || size > max {
 			return fileError(header.Name, "does not belong to a bundle, or is too large")
 		}
-		if err := unpackFile(archive, filepath.Join(dir, filepath.FromSlash(header.Name)), packed, &written); err != nil {
+		if err := keep(header.Name, content); err != nil {
 			return fileError(header.Name, "%w", err)
 		}
 	}
@@ -195,7 +216,22 @@ func (f *singleReader) readHead() error {
 
 var errBomb = errors.New("holds far more than a bundle of this size can")
 
-func unpackFile(archive *tar.Reader, path string, packed *countingReader, written *int64) error {
+// boundedReader reads the files of a packed bundle, until they are far more than its bytes give.
+type boundedReader struct {
+	archive *tar.Reader
+	packed  *countingReader
+	written int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	n, err := b.archive.Read(p)
+	if b.written += int64(n); b.packed.isBomb(b.written) {
+		err = errBomb
+	}
+	return n, err
+}
+
+func unpackFile(content io.Reader, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -203,15 +239,6 @@ func unpackFile(archive *tar.Reader, path string, packed *countingReader, writte
 	if err != nil {
 		return err
 	}
-	for err == nil {
-		var n int64
-		n, err = io.CopyN(file, archive, unpackStep)
-		if *written += n; packed.isBomb(*written) {
-			err = errBomb
-		}
-	}
-	if err == io.EOF {
-		err = nil
-	}
+	_, err = io.Copy(file, content)
 	return errors.Join(err, file.Close())
 }

@@ -70,7 +70,7 @@ func TestNothingStandsBehindABundle(t *testing.T) {
 		"the same again":                  append(whole[:len(whole):len(whole)], whole...),
 		"an empty frame":                  append(whole[:len(whole):len(whole)], encode(nil)...),
 		"bytes to be skipped":             append(whole[:len(whole):len(whole)], skipped...),
-		"bytes to be skipped in front":    append(skipped[:len(skipped):len(skipped)], whole...),
+		"bytes to be skipped in judge":    append(skipped[:len(skipped):len(skipped)], whole...),
 		"a second archive in the frame":   encode(append(archive[:len(archive):len(archive)], again...)),
 		"zeros in the frame":              encode(append(archive[:len(archive):len(archive)], make([]byte, 512)...)),
 		"a byte in the frame":             encode(append(archive[:len(archive):len(archive)], 'x')),

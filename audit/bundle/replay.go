@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 
-	"railguard/edge/retrace"
+	"railguard/edge/recorded"
 	"railguard/engine"
 	"railguard/fsm/leafjson"
 	"railguard/ofac"
@@ -27,15 +25,35 @@ type Replay struct {
 // differencesMax bounds how many different decisions are listed.
 const differencesMax = 20
 
+// What became of a decision that was made again.
+const (
+	Same      = "same"
+	Different = "different"
+	NotAgain  = "not again" // The record holds nothing to decide from.
+)
+
+// Decided is one record of a bundle and, if it is a decision, what became of it.
+type Decided struct {
+	row
+	Outcome       string   `json:"outcome,omitempty"` // "" if the record is no decision.
+	AgainVerdict  string   `json:"againVerdict,omitempty"`
+	AgainRule     string   `json:"againRule,omitempty"`
+	Assumed       []string `json:"assumed,omitempty"` // Rules whose outcome was taken from the record.
+	NoMatcher     bool     `json:"noMatcher,omitempty"`
+	List          string   `json:"list,omitempty"` // The digest of the list it was made with, in hex.
+	ListVersion   uint64   `json:"listVersion,omitempty"`
+	PolicyVersion uint64   `json:"policyVersion,omitempty"`
+}
+
 // replayer decides the records again, one after the other.
 type replayer struct {
-	dir            string
+	from           Source
 	replay         Replay
 	current        listKey // The open list. Lists are large, and neighbouring records mostly name the same one, so only one is open.
 	index          *ofac.Index
 	matcherMissing bool
 	looker         *engine.Looker
-	at             retrace.Case
+	at             recorded.Case
 }
 
 type listKey struct {
@@ -43,27 +61,31 @@ type listKey struct {
 	matcher uint16
 }
 
-func (p *replayer) decideAgain(x *leafjson.Screen) error {
+// decideAgain makes a decision again and says in d what came of it.
+func (p *replayer) decideAgain(x *leafjson.Screen, d *Decided) error {
 	p.at.Open(x)
-	if !p.at.Known {
+	if d.Outcome = NotAgain; !p.at.Known {
 		p.replay.NoEvidence++
 		return nil
 	}
 	if err := p.openList(x); err != nil {
 		return err
 	}
-	if p.matcherMissing {
+	if d.NoMatcher = p.matcherMissing; p.matcherMissing {
 		p.replay.NoMatcher++
 	}
 	outcome := p.at.Judge(p.looker, p.index, p.at.Policy)
 	for _, id := range outcome.Assumed {
 		p.replay.Assumed[id.Code()]++
+		d.Assumed = append(d.Assumed, id.Code())
 	}
 	was, is := &p.at.Recorded, &outcome.Decision
+	d.Outcome, d.AgainVerdict, d.AgainRule = Same, is.Verdict.String(), is.Code()
 	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.FullReason(was.Rule, was.Sub, was.Idle) == p.at.Rules.FullReason(is.Rule, is.Sub, is.Idle) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
 		p.replay.Same++
 		return nil
 	}
+	d.Outcome = Different
 	if p.replay.DifferentCount++; len(p.replay.Different) < differencesMax {
 		p.replay.Different = append(p.replay.Different, fmt.Sprintf("%s (leaf %d): recorded %s %s, decided again %s %s", x.TxnID(), x.Leaf, was.Verdict, was.Code(), is.Verdict, is.Code()))
 	}
@@ -81,7 +103,7 @@ func (p *replayer) openList(x *leafjson.Screen) error {
 		return nil
 	}
 	name := ListFolder + "/" + hex.EncodeToString(key.digest[:]) + ListSuffix
-	encoded, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(name)))
+	encoded, err := readFile(p.from, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fileError(name, "is missing")
 	}

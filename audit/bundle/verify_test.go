@@ -38,7 +38,7 @@ func writeText(t *testing.T, dir, name, text string) {
 
 // forge writes the checksums anew, as anybody who alters a folder can.
 func forge(t *testing.T, dir string) {
-	sums, err := checksumFolder(dir)
+	sums, err := checksumFolder(Folder(dir))
 	require.NoError(t, err)
 	writeText(t, dir, sumsName, sums)
 }
@@ -82,8 +82,8 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 		writeText(t, made, name, readText(t, dir, name))
 	}
 	program := Program{Version: "0.2.0-test+1", Digest: strings.Repeat("0f", 32)}
-	require.NoError(t, Finish(made, program))
-	names, err := listFiles(made)
+	require.NoError(t, Finish(made, program, nil))
+	names, err := Folder(made).Names()
 	require.NoError(t, err)
 	require.Len(t, names, 9)
 	report, err := Verify(made, "")
@@ -98,9 +98,9 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 	require.NoError(t, Unpack(&packed, out))
 	_, err = Verify(out, "")
 	require.NoError(t, err)
-	require.Error(t, Finish(t.TempDir(), program), "without keys")
+	require.Error(t, Finish(t.TempDir(), program, nil), "without keys")
 	for _, nobody := range []Program{{}, {Version: "0.2.0"}, {Digest: program.Digest}, {Version: "<b>", Digest: program.Digest}, {Version: "0.2.0", Digest: "0F"}} {
-		require.ErrorContains(t, Finish(made, nobody), "has no version or no digest")
+		require.ErrorContains(t, Finish(made, nobody, nil), "has no version or no digest")
 	}
 	for _, missing := range []string{RecordsName, KeysName} {
 		require.NoError(t, os.Remove(filepath.Join(out, missing)))
@@ -208,7 +208,7 @@ func TestChecksumsAreStrict(t *testing.T) {
 // For this program a bundle of a later release is neither proven nor wrong.
 func TestVerifyALaterVersion(t *testing.T) {
 	dir := released(t)
-	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 1`, `"bundle": 2`, 1))
+	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 2`, `"bundle": 3`, 1))
 	forge(t, dir)
 	_, err := Verify(dir, "")
 	require.ErrorIs(t, err, examine.ErrRelease)
@@ -255,9 +255,35 @@ func TestReadmeHasTheFormOfTheBytes(t *testing.T) {
 	_, rest, _ = strings.Cut(rest, "```\n")
 	form, _, _ := strings.Cut(rest, "```")
 	require.Contains(t, form, "flags: 1 judged")
-	words, err := forms.ReadFile("forms/1/" + wordsName)
+	for _, version := range []string{"1", "2"} {
+		words, err := forms.ReadFile("forms/" + version + "/" + wordsName)
+		require.NoError(t, err)
+		require.Contains(t, string(words), form)
+	}
+}
+
+// The log's own policy is shown and demands nothing. One that is none is refused.
+func TestThePolicyInABundleIsNotUsed(t *testing.T) {
+	dir := released(t)
+	witness, err := note.NewCosigner("w.example.org", bytes.Repeat([]byte{1}, note.SeedSize))
 	require.NoError(t, err)
-	require.Contains(t, string(words), form)
+	writeText(t, dir, PolicyName, "witness w "+witness.VerifierKey()+" https://w.example.org\nquorum w\n")
+	forge(t, dir)
+	report, err := Verify(dir, readText(t, dir, KeysName))
+	require.NoError(t, err, "that nobody signed it does not matter")
+	require.Equal(t, "w.example.org", report.Quorum)
+	_, open := report.Sentences()
+	require.Contains(t, strings.Join(open, "; "), "its own policy in the bundle (w.example.org) is not used")
+	mine, err := note.JoinPolicy(readText(t, dir, KeysName), readText(t, dir, PolicyName))
+	require.NoError(t, err)
+	_, err = Verify(dir, mine)
+	var short *note.QuorumError
+	require.ErrorAs(t, err, &short, "the reader's own demands")
+	require.Equal(t, []string{"w.example.org"}, short.Missing)
+	writeText(t, dir, PolicyName, "quorum w\n")
+	forge(t, dir)
+	_, err = Verify(dir, "")
+	require.ErrorContains(t, err, PolicyName+": ")
 }
 
 // A folder may hold a later checkpoint that the log and witnesses signed.

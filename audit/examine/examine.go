@@ -61,12 +61,13 @@ type Options struct {
 
 // Report says what was verified.
 type Report struct {
-	Kind       string           // "proof" or "export".
-	Checkpoint note.Checkpoint  // The signed tree head.
-	Keys       string           // The verifier keys that were used.
-	KeysGiven  bool             // Keys came from the caller, not from the file.
-	Head       *note.Checkpoint // The head that DemandHead compared; nil: none was given.
-	Rotations  int              // How many rotations of keys, each endorsed by the keys before, were followed.
+	Kind        string           // "proof" or "export".
+	Checkpoint  note.Checkpoint  // The signed tree head.
+	Keys        string           // The verifier keys that were used.
+	KeysGiven   bool             // Keys came from the caller, not from the file.
+	Head        *note.Checkpoint // The head that DemandHead compared; nil: none was given.
+	Unwitnessed bool             // The log says that its own quorum of witnesses had not signed it.
+	Rotations   int              // How many rotations of keys, each endorsed by the keys before, were followed.
 
 	Leaves  int // Records whose inclusion was proven.
 	Screens int // Screening records among them.
@@ -199,6 +200,9 @@ func (x *examiner) verifyCheckpoint(e *envelope) error {
 	if e.err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, e.err)
 	}
+	if err := x.readWitnessed(e); err != nil {
+		return err
+	}
 	if err := x.settleKeys(e, inside); err != nil {
 		return err
 	}
@@ -210,6 +214,20 @@ func (x *examiner) verifyCheckpoint(e *envelope) error {
 	if size != checkpoint.Size {
 		return fmt.Errorf("%w: treeSize is %d, the signed tree has %d leaves", ErrProof, size, checkpoint.Size)
 	}
+	return nil
+}
+
+// readWitnessed reads whether the log says that its own quorum has not signed the tree head. That
+// one did sign, a file cannot say: only the reader's policy shows it.
+func (x *examiner) readWitnessed(e *envelope) error {
+	switch e.peekMember("witnessed") {
+	case "":
+	case "false":
+		x.Unwitnessed = true
+	default:
+		return fmt.Errorf("%w: \"witnessed\" can only be false: whether witnesses signed, your own policy says", ErrProof)
+	}
+	delete(e.members, "witnessed")
 	return nil
 }
 

@@ -52,6 +52,10 @@ func (r *Record) Screen() (*leafjson.Screen, error) {
 	return x, x.Load(r.profiles)
 }
 
+// Stored returns the bytes of the leaf, for a reader that knows their form. They are the file's:
+// keep a copy, not them.
+func (r *Record) Stored() []byte { return r.stored }
+
 // hashLeaf returns the leaf hash of a leaf's bytes.
 func hashLeaf(data []byte) note.Hash { return proof.LeafHash(data) }
 

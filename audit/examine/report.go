@@ -9,6 +9,36 @@ import (
 	"railguard/audit/note"
 )
 
+// What is known of a file without an error.
+const (
+	Proven     = "PROVEN"
+	Consistent = "CONSISTENT, WHOSE LOG IS NOT SHOWN" // By no keys but those in the file.
+)
+
+// Verdict returns Proven or Consistent.
+func (r *Report) Verdict() string {
+	if r.KeysGiven {
+		return Proven
+	}
+	return Consistent
+}
+
+// Headline says in one line what the file is and whether it is proven.
+func (r *Report) Headline() string {
+	what := "proof of " + r.TxnID
+	if r.Kind == "export" {
+		what = fmt.Sprintf("export, complete from %s to %s", r.From, r.To)
+	}
+	if r.Selection() {
+		who := fmt.Sprintf("operator %q", r.Operator)
+		if r.Agent != "" {
+			who = "agent " + r.Agent
+		}
+		what = fmt.Sprintf("SELECTION of %s from %s to %s", who, r.From, r.To)
+	}
+	return fmt.Sprintf("%s: %s: %d record(s), %d screening call(s); later: not shown", r.Verdict(), what, r.Leaves, r.Screens)
+}
+
 // Shown says, one sentence each, what the file proves.
 func (r *Report) Shown() []string {
 	said := []string{fmt.Sprintf("%d record(s), %d of them screening calls, stand unaltered in the log %s of %d leaves",
@@ -62,6 +92,9 @@ func (r *Report) NotShown() []string {
 	}
 	if r.KeysGiven && len(r.Checkpoint.Witnesses) == 0 && r.Checkpoint.Quorum == "" {
 		open = append(open, "that any witness saw that tree head: none was demanded (--policy, or a witness's key among --keys)")
+	}
+	if r.Unwitnessed && r.Checkpoint.Quorum == "" {
+		open = append(open, "that the log's own quorum of witnesses saw that tree head: the log says that it had not signed it")
 	}
 	if r.Head == nil && note.IsReplaced(r.Keys, &r.Checkpoint) {
 		open = append(open, "that the log went on from this tree: its keys were replaced since, and whoever has the former ones can sign another tree of that size; give --head with a newer one")

@@ -283,6 +283,9 @@ func (v *verifier) isSameKey(other *verifier) bool {
 	return v.classic.Equal(other.classic)
 }
 
+// Text returns the policy: its lines that mean something.
+func (p *Policy) Text() string { return p.text }
+
 // HasLogs reports whether a policy names logs, so that it says by itself whose checkpoints it is
 // about.
 func (p *Policy) HasLogs() bool { return len(p.logs) > 0 }

@@ -131,6 +131,9 @@ func (s *State) Keys() string {
 	return s.keys
 }
 
+// KeysOf returns the trusted verifier keys: a watcher's folder is of one log, under all its names.
+func (s *State) KeysOf(string) string { return s.Keys() }
+
 // SetKeys replaces the trusted keys.
 func (s *State) SetKeys(keys string) error {
 	if err := s.replaceFile(keysName, []byte(keys)); err != nil {

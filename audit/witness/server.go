@@ -1,11 +1,13 @@
 package witness
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,23 +15,30 @@ import (
 	"railguard/audit/proof"
 )
 
-// Store keeps a witness's data: the keys it trusts, and what it cosigned last for each log.
-// SetCosigned returns when the checkpoint is on disk.
+// Store keeps a witness's data: the keys that it trusts of a log, and what it cosigned last for each
+// log. SetCosigned returns when the checkpoint is on disk.
 type Store interface {
-	Keys() string
+	KeysOf(origin string) string // Without keys of that origin the log is none of the witness's.
 	Cosigned(origin string) ([]byte, error)
 	SetCosigned(origin string, signed []byte) error
 	Latest() (point note.Checkpoint, signed []byte, taken time.Time, ok bool)
 }
 
-// Witness answers POST …/add-checkpoint. It is safe for concurrent use.
+// Witness answers POST …/add-checkpoint, and GET …/HASH/checkpoint by the SHA-256 of a log's origin,
+// in hex. It is safe for concurrent use.
 type Witness struct {
 	Cosigner *note.Cosigner
 	Store    Store
 	Now      func() time.Time
 	Log      func(text string, args ...any) // Called for refusals that need attention.
+	// Origins are the logs whose newest cosigned checkpoint is shown; nil: none is.
+	Origins func() []string
+	// Follow is called when the trusted keys of a known log did not sign its checkpoint: they may have
+	// been replaced. It reports whether there are others now. nil: nobody follows keys here.
+	Follow func(ctx context.Context, origin string) bool
 
-	mutex sync.Mutex // Held from the comparison of a checkpoint until it is on disk.
+	mutex sync.Mutex          // Held from the comparison of a checkpoint until it is on disk.
+	given map[string]cosigned // What was cosigned last, by origin. Guarded by mutex.
 
 	warned time.Time // When the last refusal was logged. Guarded by mutex.
 	unsaid int       // Refusals since that were not logged. Guarded by mutex.
@@ -66,6 +75,10 @@ func newRefusal(status int, format string, args ...any) error {
 
 // ServeHTTP implements http.Handler.
 func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if hash, ok := strings.CutSuffix(r.URL.Path, "/checkpoint"); ok && hash != "" {
+		w.showCheckpoint(rw, r, hash[1:])
+		return
+	}
 	if r.URL.Path != "/add-checkpoint" {
 		http.Error(rw, "no such path", http.StatusNotFound)
 		return
@@ -80,7 +93,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "the body is too long, or never came whole", http.StatusBadRequest)
 		return
 	}
-	line, err := w.addCheckpoint(data)
+	line, err := w.addCheckpoint(r.Context(), data)
 	var refused *refusal
 	switch {
 	case err == nil:
@@ -100,7 +113,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // addCheckpoint checks a request, keeps its checkpoint on disk and returns the cosignature.
-func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
+func (w *Witness) addCheckpoint(ctx context.Context, data []byte) ([]byte, error) {
 	old, path, signed, err := parseBody(data)
 	if err != nil {
 		return nil, newRefusal(http.StatusBadRequest, "%v", err)
@@ -109,11 +122,14 @@ func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, newRefusal(http.StatusBadRequest, "%v", err)
 	}
-	keys := w.Store.Keys()
+	keys := w.Store.KeysOf(said.Origin)
 	if !note.HasKeysOf(keys, said.Origin) {
 		return nil, newRefusal(http.StatusNotFound, "not a log of this witness: %q", said.Origin)
 	}
 	point, err := note.Verify(signed, keys)
+	if err != nil && w.Follow != nil && w.Follow(ctx, said.Origin) {
+		point, err = note.Verify(signed, w.Store.KeysOf(said.Origin))
+	}
 	if err != nil {
 		return nil, newRefusal(http.StatusForbidden, "%v", err)
 	}
@@ -132,7 +148,7 @@ func (w *Witness) addCheckpoint(data []byte) ([]byte, error) {
 	if err := w.Store.SetCosigned(point.Origin, signed); err != nil {
 		return nil, err
 	}
-	return w.Cosigner.Cosign(&point, w.Now().Unix()), nil
+	return []byte(w.sign(&point, signed)), nil
 }
 
 // checkContinuation checks that a checkpoint continues the one that was cosigned last. The

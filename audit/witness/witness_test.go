@@ -205,7 +205,7 @@ func TestATreeWithoutLeaves(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = fresh.Close() })
 	young := &Witness{Cosigner: empty, Store: fresh, Now: b.witness.Now, Log: b.witness.Log}
-	_, err = young.addCheckpoint(encodeBody(0, nil, b.log.Sign(0, note.Hash{1}, 0)))
+	_, err = young.addCheckpoint(t.Context(), encodeBody(0, nil, b.log.Sign(0, note.Hash{1}, 0)))
 	require.ErrorContains(t, err, "a tree without leaves has another root")
 }
 

@@ -27,12 +27,14 @@ type ClusterStatus struct {
 // LogStatus is the transparency log as one node shows it.
 type LogStatus struct {
 	TreeSize     uint64          `json:"treeSize"`
-	CosignedSize uint64          `json:"cosignedSize"`         // Size of the newest checkpoint that witnesses cosigned; 0: none.
-	CosignedAt   string          `json:"cosignedAt,omitempty"` // Log time of that checkpoint.
-	Cosignatures int             `json:"cosignatures"`         // Signatures of witnesses under that checkpoint.
-	Witnesses    []WitnessStatus `json:"witnesses"`            // The witnesses in this node's settings.
-	Quorum       string          `json:"quorum,omitempty"`     // Which of them must have signed a checkpoint that counts as cosigned.
-	Short        string          `json:"short,omitempty"`      // Why what they last answered was too little. Only the leader, which asks them, knows.
+	CosignedSize uint64          `json:"cosignedSize"`               // Size of the newest checkpoint that witnesses cosigned; 0: none.
+	CosignedAt   string          `json:"cosignedAt,omitempty"`       // Log time of that checkpoint.
+	Cosignatures int             `json:"cosignatures"`               // Signatures of witnesses under that checkpoint.
+	Witnesses    []WitnessStatus `json:"witnesses"`                  // The witnesses in this node's settings.
+	Quorum       string          `json:"quorum,omitempty"`           // Which of them must have signed a checkpoint that counts as cosigned.
+	QuorumMet    *bool           `json:"quorumMet,omitempty"`        // The newest checkpoint that they signed is at most a minute behind the log; nil: no quorum is demanded.
+	QuorumAge    *int64          `json:"quorumAgeSeconds,omitempty"` // How far it is behind, by log time; 0 where it is of all leaves; -1: none.
+	Short        string          `json:"short,omitempty"`            // Why what they last answered was too little. Only the leader, which asks them, knows.
 }
 
 // Resealing says how far the cluster has sealed again what former cluster secrets had sealed.

@@ -48,7 +48,7 @@ func TestBundleOfAListBesideOFACs(t *testing.T) {
 	require.True(t, report.Proven)
 	require.Equal(t, [3]int{2 * len(payments), 0, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.DifferentCount})
 	require.Len(t, report.Lists, 2)
-	require.Contains(t, readFile(t, filepath.Join(dir, "index.html")), "on the list House list")
+	require.Contains(t, readFile(t, filepath.Join(dir, "records.ndjson")), "on the list House list")
 
 	records := filepath.Join(dir, "records.ndjson")
 	forged := strings.ReplaceAll(readFile(t, records), "on the list House list", "on the list Mouse list")

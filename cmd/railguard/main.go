@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"railguard"
+	"railguard/audit/bundle/judge"
 )
 
 // version is the semantic version; `make release VERSION=` sets another one.
@@ -25,6 +27,7 @@ const (
 	exitAway   = 3  // The service could not be reached or cannot answer now.
 	exitWarn   = 4  // Nothing failed, but a person has to look: warnings of doctor, evidence of which nothing shows whose log it is from, a permit that was not compared.
 	exitNewer  = 5  // Evidence written by a newer release: neither proven nor altered.
+	exitFaults = 6  // A reconciliation was made, and found faults.
 	exitUsage  = 64 // Wrong flags or arguments. Not 2: with that every panic of Go ends, and a supervisor must start such a node again.
 	exitFatal  = 70 // A node stopped for good: disk error, divergence, or data of a newer release.
 )
@@ -75,8 +78,8 @@ Against a server:  set RAILGUARD_URL and RAILGUARD_KEY, then e.g. railguard scre
 
 Exit codes: 0 done, 1 refused or failed, 3 server not reachable or not able to answer
 now, 4 warnings of doctor, evidence without --keys (verify), or a permit without --aud
-or --pay (permit verify), 5 evidence of a newer release, 64 wrong flags, 70 the node
-gave up (disk, divergence, newer data).`,
+or --pay (permit verify), 5 evidence of a newer release, 6 faults that reconcile found,
+64 wrong flags, 70 the node gave up (disk, divergence, newer data).`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -131,11 +134,29 @@ func likeFlags(cmd *cobra.Command, name string) string {
 const flagNameMax = 64
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", GroupID: "operation", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
-			return err
+			if !asJSON {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
+				return err
+			}
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
+				Version string  `json:"version"`
+				Judge   *string `json:"judge"`
+			}{version, namedJudge()})
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, `as JSON, with "judge": the SHA-256 of the second judge in bundles' pages; null: built without it`)
+	return cmd
+}
+
+// namedJudge returns the SHA-256 of the second judge; nil if this program was built without it.
+func namedJudge() *string {
+	digest := judge.Digest()
+	if digest == "" {
+		return nil
+	}
+	return &digest
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/audit/bundle"
+	"railguard/audit/bundle/judge"
 	"railguard/audit/note"
 )
 
@@ -27,11 +28,13 @@ type auditBundle struct {
 func newAuditBundle() *cobra.Command {
 	b := &auditBundle{}
 	cmd := &cobra.Command{
-		Use: "bundle", Short: "Write an examiner's folder: decisions, proofs, lists and policies in force, a page to read, words how to check it", Args: cobra.NoArgs,
+		Use: "bundle", Short: "Write an examiner's folder: decisions, proofs, lists and policies in force, a page that judges them again, words how to check it", Args: cobra.NoArgs,
 		Long: `Write a folder (or one .tar.zst) that an examiner can check years later without a
 server: the records of a time with their proofs, the lists and policies they were
 judged with, the log's keys, its newest checkpoint with the witnesses' signatures, a
-readable page (index.html, no script), README.txt, and checksums.
+page (index.html) that proves all of it and makes each decision again in a browser,
+without a network, README.txt, and checksums. The page begins with the same bytes in
+every bundle of a release; their SHA-256 is printed, and published with the release.
 
 ` + "`railguard verify`" + ` proves it file by file and makes each decision again with the list
 in it. It is whole when this command ends with 0; what was begun is called .part.
@@ -86,15 +89,21 @@ func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 			return fmt.Errorf("the list %s: %w", digest, err)
 		}
 	}
-	if err := b.keepCosigned(cmd, dir, size); err != nil {
+	if err := errors.Join(b.keepCosigned(cmd, dir, size), b.keepPolicy(cmd, dir)); err != nil {
 		return err
 	}
 	madeBy, err := nameProgram()
 	if err != nil {
 		return err
 	}
-	if err := bundle.Finish(dir, madeBy); err != nil {
+	page := judge.Page()
+	if err := bundle.Finish(dir, madeBy, page); err != nil {
 		return err
+	}
+	if page == nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "index.html judges nothing: this program was built without the second judge")
+	} else {
+		fmt.Fprintf(cmd.ErrOrStderr(), "index.html begins with the second judge, the %d bytes of railguard-%s-judge.html with the SHA-256 %s\n", len(page), version, judge.Digest())
 	}
 	return b.deliverBundle(cmd, dir)
 }
@@ -210,6 +219,15 @@ func (b *auditBundle) keepCosigned(cmd *cobra.Command, dir string, size uint64) 
 	return os.WriteFile(filepath.Join(dir, bundle.WitnessesName), keys, 0o644)
 }
 
+// keepPolicy saves the log's own policy of witnesses, if it has one.
+func (b *auditBundle) keepPolicy(cmd *cobra.Command, dir string) error {
+	err := b.keepAnswer(cmd, "/log/policy", filepath.Join(dir, bundle.PolicyName))
+	if coded := new(exitError); errors.As(err, &coded) && coded.status == http.StatusNotFound {
+		return nil // It has none, or is of a release that does not show it.
+	}
+	return err
+}
+
 // deliverBundle renames the folder to its final name, or packs it.
 func (b *auditBundle) deliverBundle(cmd *cobra.Command, dir string) error {
 	if !strings.HasSuffix(b.out, bundle.Suffix) {
@@ -267,6 +285,7 @@ func (v *verification) verifyBundle(cmd *cobra.Command, path string) error {
 	}
 	report, err := bundle.Verify(path, keys)
 	if err == nil {
+		report.JudgeKnown = report.Judge != nil && report.Judge.Digest == judge.Digest()
 		err = v.demandHead(&report.Export)
 	}
 	if err != nil {

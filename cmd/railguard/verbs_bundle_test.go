@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit/bundle"
+	"railguard/audit/bundle/judge"
 )
 
 // bundleFiles returns the files of a bundle, with slashes in their names.
@@ -76,10 +77,7 @@ func TestBundle(t *testing.T) {
 	require.True(t, report.Proven)
 	require.Equal(t, [3]int{5, 1, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.DifferentCount})
 	require.Len(t, report.Lists, 1)
-	page := readFile(t, filepath.Join(dir, "index.html"))
-	require.NotContains(t, page, "<script>")
-	require.Contains(t, page, "&lt;script&gt;alert(1)&lt;/script&gt;&amp; Söhne")
-	require.Contains(t, page, "default-src 'none'; style-src 'sha256-")
+	requirePage(t, dir)
 	for _, name := range []string{"README.txt", "bundle.json", "checkpoint.txt", "policies/1.json"} {
 		require.FileExists(t, filepath.Join(dir, name), bundleFiles(t, dir))
 	}
@@ -95,6 +93,38 @@ func TestBundle(t *testing.T) {
 	o.refused(exitUsage, "exists", "audit", "bundle", "--out", dir, "--url", o.server.URL, "--key", groupKey)
 	o.refused(exitUsage, "--out", "audit", "bundle", "--url", o.server.URL, "--key", groupKey)
 	o.refused(exitFailed, "unauthorized", "audit", "bundle", "--out", o.in("other"), "--url", o.server.URL, "--key", "rg_live_nobody000000000000000000000", "--data", o.in("none"))
+}
+
+// requirePage holds a bundle's page to what this program carries: the second judge, or the word that
+// there is none.
+func requirePage(t *testing.T, dir string) {
+	index, table := readFile(t, filepath.Join(dir, "index.html")), readFile(t, filepath.Join(dir, "bundle.json"))
+	require.NotContains(t, index, "alert(1)", "what stands in records is no markup")
+	if page := judge.Page(); page != nil {
+		require.True(t, strings.HasPrefix(index, string(page)))
+		require.Contains(t, index, `data-name="records.ndjson">`)
+		require.Contains(t, table, judge.Digest())
+		return
+	}
+	require.Contains(t, index, "This page judges nothing.")
+	require.NotContains(t, index, "<script")
+	require.NotContains(t, table, `"judge"`)
+}
+
+// Programs ask whether this one carries the second judge.
+func TestVersionNamesTheJudge(t *testing.T) {
+	out, _, err := run(t, "version", "--json")
+	require.NoError(t, err)
+	var said struct {
+		Version string
+		Judge   *string
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &said))
+	require.Equal(t, version, said.Version)
+	require.Equal(t, judge.Digest() != "", said.Judge != nil)
+	if said.Judge != nil {
+		require.Equal(t, judge.Digest(), *said.Judge)
+	}
 }
 
 // A proof, an export and a bundle are compared with a newer head that the reader got himself.

@@ -315,7 +315,7 @@ func TestQuorumOfWitnesses(t *testing.T) {
 	o.refused(exitFailed, "the quorum of witnesses is not met: signed by none; wanted are 2 of three", append([]string{"verify", fresh}, trust...)...)
 	said, _, _ := run(t, append([]string{"verify", fresh, "-o", "json"}, trust...)...)
 	require.Contains(t, said, `"quorum":{"have":[],"need":"2 of three (w1.example.org, w2.example.org, w3.example.org)","missing":["w1.example.org","w2.example.org","w3.example.org"]}`)
-	require.Contains(t, o.ask("verify", fresh, "--keys", o.keys), "none was demanded")
+	requireUnwitnessed(o, fresh, reach, trust)
 
 	third := begin(2)
 	o.node.api.Witnesses().Round(t.Context())
@@ -327,6 +327,7 @@ func TestQuorumOfWitnesses(t *testing.T) {
 		o.ask(append([]string{"audit", "bundle", "--out", dir}, reach...)...)
 		proof := o.write(when+".json", o.ask(append([]string{"audit", "proof", txn}, reach...)...))
 		paths := []string{proof, export, dir}
+		require.NotContains(t, readFile(t, filepath.Join(dir, "bundle.json")), "witnessed")
 		if when == "before" { // It holds no keys, so nothing leads from the first ones to others.
 			paths = append(paths, o.write("tlog-proof", o.ask(append([]string{"audit", "proof", txn, "--tlog"}, reach...)...)))
 		}
@@ -345,6 +346,20 @@ func TestQuorumOfWitnesses(t *testing.T) {
 		require.NoError(t, third.SetKeys(o.get("/log/keys")))
 	}
 	refusedPolicies(o, fresh, mine, policy.String())
+}
+
+// requireUnwitnessed makes a bundle whose tree head lacks the quorum. It says so, and holds the log's
+// policy, which demands nothing; the reader's own does.
+func requireUnwitnessed(o *outsider, fresh string, reach, trust []string) {
+	require.Contains(o.t, o.ask("verify", fresh, "--keys", o.keys), "none was demanded")
+	bare := o.in("bare")
+	o.ask(append([]string{"audit", "bundle", "--out", bare}, reach...)...)
+	require.Contains(o.t, readFile(o.t, filepath.Join(bare, "bundle.json")), `"witnessed": false`)
+	require.Equal(o.t, o.get("/log/policy"), readFile(o.t, filepath.Join(bare, "policy.txt")))
+	shown := o.ask("verify", bare, "--keys", o.keys)
+	require.Contains(o.t, shown, "NOT shown:  that the log's own quorum of witnesses saw that tree head: the log says that it had not signed it")
+	require.Contains(o.t, shown, "its own policy in the bundle (2 of three (w1.example.org, w2.example.org, w3.example.org)) is not used")
+	o.refused(exitFailed, "the quorum of witnesses is not met: signed by none; wanted are 2 of three", append([]string{"verify", bare}, trust...)...)
 }
 
 // refusedPolicies shows which policies, and which keys beside them, are no use.

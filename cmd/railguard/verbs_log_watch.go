@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"time"
@@ -20,12 +18,12 @@ import (
 
 type logWatch struct {
 	client
+	witnessListener
 	state, keysFile, hook    string
 	interval, silence, stale time.Duration
 	policyFile               string
 	unwitnessed              time.Duration
-	lineage, cosign, listen  string
-	tlsCert, tlsKey          string
+	lineage, cosign          string
 	logLevel, logFormat      string
 	once, keepGoing          bool
 
@@ -81,9 +79,7 @@ Exit codes: 0 ended on request (--once: nothing wrong), 1 an alarm, 64 wrong fla
 	flags.StringVar(&w.policyFile, "policy", "", policyUsage)
 	flags.DurationVar(&w.unwitnessed, "unwitnessed", time.Hour, "alarm when the witnesses that you demand lag behind the log for so long; 0: never")
 	flags.StringVar(&w.cosign, "cosign", "", "file with a witness's secret key (railguard log keygen): cosign on request")
-	flags.StringVar(&w.listen, "listen", "127.0.0.1:8380", "address of the witness")
-	flags.StringVar(&w.tlsCert, "tls-cert", "", "certificate file of the witness's address")
-	flags.StringVar(&w.tlsKey, "tls-key", "", "its key file")
+	w.witnessListener.defineFlags(cmd)
 	flags.StringVar(&w.ca, "ca", "", "file with the certificate authorities of https addresses (default: the system's)")
 	flags.DurationVar(&w.timeout, "timeout", 20*time.Second, "longest wait for one answer")
 	flags.StringVar(&w.logLevel, "log-level", "info", "debug, info, warn or error; at debug every look is a line")
@@ -142,8 +138,9 @@ func (w *logWatch) checkFlags(cmd *cobra.Command) (keys string, err error) {
 		return "", usageError("--state is required (the watcher's own folder)")
 	case w.interval < time.Second && !w.once:
 		return "", usageError("--interval must be at least 1s")
-	case (w.tlsCert == "") != (w.tlsKey == ""):
-		return "", usageError("--tls-cert and --tls-key go together")
+	}
+	if err := w.witnessListener.checkFlags(); err != nil {
+		return "", err
 	}
 	if w.once {
 		w.interval = 0
@@ -217,32 +214,10 @@ func (w *logWatch) serveWitness(cmd *cobra.Command, state *watch.State) (<-chan 
 	if w.cosign == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(w.cosign)
+	cosigner, err := readCosigner("--cosign", w.cosign)
 	if err != nil {
-		return nil, usageError("--cosign: %w", err)
+		return nil, err
 	}
-	cosigner, err := note.ParseCosigner(string(text))
-	if err != nil {
-		return nil, usageError("--cosign: %w", err)
-	}
-	listener, err := net.Listen("tcp", w.listen)
-	if err != nil {
-		return nil, fmt.Errorf("--listen: %w", err)
-	}
-	server := &http.Server{
-		Handler:     &witness.Witness{Cosigner: cosigner, Store: state, Now: time.Now, Log: w.log.Warn},
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
-		ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug),
-	}
-	context.AfterFunc(cmd.Context(), func() { _ = server.Close() })
-	ended := make(chan error, 1)
-	go func() {
-		if w.tlsCert != "" {
-			ended <- server.ServeTLS(listener, w.tlsCert, w.tlsKey)
-			return
-		}
-		ended <- server.Serve(listener)
-	}()
-	w.log.Info("witness", "address", listener.Addr().String(), "key", cosigner.VerifierKey())
-	return ended, nil
+	origins := func() []string { return []string{note.NewestOrigin(state.Keys())} }
+	return w.serve(cmd.Context(), &witness.Witness{Cosigner: cosigner, Store: state, Now: time.Now, Log: w.log.Warn, Origins: origins}, w.log)
 }

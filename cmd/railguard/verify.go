@@ -217,22 +217,7 @@ func (v *verification) printRefusal(out io.Writer, err error) error {
 }
 
 func printReport(out io.Writer, r *examine.Report, quiet bool) {
-	what := "proof of " + r.TxnID
-	if r.Kind == "export" {
-		what = fmt.Sprintf("export, complete from %s to %s", r.From, r.To)
-	}
-	if r.Selection() {
-		who := fmt.Sprintf("operator %q", printableText(r.Operator))
-		if r.Agent != "" {
-			who = "agent " + printableText(r.Agent)
-		}
-		what = fmt.Sprintf("SELECTION of %s from %s to %s", who, r.From, r.To)
-	}
-	verdict := "PROVEN"
-	if !r.KeysGiven {
-		verdict = "CONSISTENT, WHOSE LOG IS NOT SHOWN"
-	}
-	fmt.Fprintf(out, "%s: %s: %d record(s), %d screening call(s); later: not shown\n", verdict, printableText(what), r.Leaves, r.Screens)
+	fmt.Fprintln(out, printableText(r.Headline()))
 	if quiet {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"railguard/edge"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/seal"
 	"railguard/strictjson"
@@ -12,9 +13,9 @@ import (
 
 // kidPrefix returns what begins every kid of the cluster's keys for credentials or for permits:
 // cc-v1, cc-v2, ..., pm-v1, pm-v2, ...
-func kidPrefix(j *edge.Judge, what uint8) string {
+func kidPrefix(settings *fsm.Settings, what uint8) string {
 	first := map[uint8]string{wire.ForCredentials: seal.FirstKID, wire.ForPermits: seal.FirstPermitKID}
-	if edge.IsSandbox(j.Terms.Settings) {
+	if edge.IsSandbox(settings) {
 		first = map[uint8]string{wire.ForCredentials: seal.SandboxKID, wire.ForPermits: seal.SandboxPermitKID}
 	}
 	return strings.TrimSuffix(first[what], "1")
@@ -23,8 +24,9 @@ func kidPrefix(j *edge.Judge, what uint8) string {
 // NewSigningKey draws and seals the key that follows the present signing key for credentials or for
 // permits. Its number is one above the highest in use, because a kid is never given to another key.
 func NewSigningKey(j *edge.Judge, what uint8) (wire.SigningKey, error) {
-	highest, prefix := 0, kidPrefix(j, what)
-	for _, key := range j.Terms.Settings.SigningKeys {
+	settings, highest := j.Terms.Settings, 0
+	prefix := kidPrefix(settings, what)
+	for _, key := range settings.SigningKeys {
 		if n, err := strconv.Atoi(strings.TrimPrefix(key.KID, prefix)); err == nil {
 			highest = max(highest, n)
 		}

@@ -75,13 +75,13 @@ func (b *counterDrift) correctCounters(c *Case, reference engine.ReferenceKey) {
 	day := c.Moment.Now.Day()
 	b.beginDay(day)
 	for i := range c.Moment.LevelCount {
-		shiftCounter(&c.rows[i].Spend, day, b.agents[c.Facts.Chain[i].Slot])
+		shiftCounter(&c.Moment.Levels[i].Row.Spend, day, b.agents[c.Facts.Chain[i].Slot])
 	}
 	if c.Moment.Fleet != nil && c.Facts.Fleet != nil {
-		shiftCounter(&c.fleet.Spend, day, b.fleets[c.Facts.Fleet.Slot])
+		shiftCounter(&c.Moment.Fleet.Spend, day, b.fleets[c.Facts.Fleet.Slot])
 	}
 	if c.Moment.Owner != nil {
-		shiftCounter(&c.operator.Spend, day, b.owners[c.Facts.Chain[0].Operator])
+		shiftCounter(c.Moment.Owner, day, b.owners[c.Facts.Chain[0].Operator])
 	}
 	if c.Record.Used {
 		if by := b.changed[c.Record.UsedBy]; by != nil && !by.proceeds {
@@ -297,7 +297,7 @@ func (b *bands) dropExpired(now, window engine.Time) {
 func (b *bands) countCase(c *Case, policy *engine.Policy) {
 	recorded := c.Moment.Structuring
 	c.Moment.Structuring = 0
-	if party := c.request.PartyKey(); party != (engine.PartyKey{}) && policy.InBand(c.Moment.Amount) && c.Facts.ChainSize > 0 {
+	if party := c.Facts.Request.PartyKey(); party != (engine.PartyKey{}) && policy.InBand(c.Moment.Amount) && c.Facts.ChainSize > 0 {
 		root := c.Facts.Chain[c.Facts.ChainSize-1].Slot
 		c.Moment.Structuring = b.countCall(bandKey{root, party}, c.Moment.Now, policy.StructuringWindow)
 	}

@@ -15,10 +15,10 @@ const today = engine.Time(20_000) * engine.DayLength
 // caseOf returns a payment of one agent with a given decision.
 func caseOf(leaf uint64, at engine.Time, was engine.Verdict) *Case {
 	c := &Case{Record: &leafjson.Screen{}, Recorded: engine.Decision{Verdict: was}}
-	c.Record.Leaf = leaf
+	c.Record.Leaf, c.Facts.Request = leaf, new(engine.Request)
 	c.Facts.Chain[0], c.Facts.ChainSize = &engine.AgentProfile{Slot: 1}, 1
 	c.Moment = engine.Moment{Now: at, Amount: engine.Dollar, LevelCount: 1}
-	c.Moment.Levels[0].Row = &c.rows[0]
+	c.Moment.Levels[0].Row = new(engine.AgentRow)
 	return c
 }
 

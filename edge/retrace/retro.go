@@ -387,7 +387,7 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 	r.asked++
 	runtime.Gosched() // This lets a call that waits for a core run after one name at most.
 	r.payer.Policy.CONS = party.cons
-	f := engine.Facts{Request: &c.request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.request.Name, compared)}
+	f := engine.Facts{Request: c.Facts.Request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.Facts.Request.Name, compared)}
 	f.Chain[0] = &r.payer
 	hit, found := r.askLists(&f, compared)
 	if !found && f.PartyCleared == nil { // If entries are cleared for the name, the answer is not remembered, because a clearing can be taken back meanwhile.
@@ -399,7 +399,7 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 		}
 	}
 	if found {
-		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.request.Amount, x.Verdict
+		hit.Leaf, hit.At, hit.Amount, hit.Verdict = x.Leaf, x.At, c.Facts.Request.Amount, x.Verdict
 		hit.Screener = screenerOf(r.cluster.Settings(), x.KeyID())
 		if *hits = append(*hits, hit); len(*hits) == wire.RetroHitsMost {
 			return errEnough

@@ -32,8 +32,8 @@ type partyQuery struct {
 }
 
 func partyQueryOf(c *Case) partyQuery {
-	p := partyQuery{name: c.request.Name, kind: c.request.Type, wallet: c.request.Wallet}
-	p.others = c.otherTold()
+	p := partyQuery{name: c.Facts.Request.Name, kind: c.Facts.Request.Type, wallet: c.Facts.Request.Wallet}
+	p.others = c.OtherTold()
 	for i := range c.Facts.ChainSize {
 		p.cons = p.cons || c.Facts.Chain[i].Policy.CONS
 	}

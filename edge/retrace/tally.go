@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"railguard/edge/recorded"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/strictjson"
@@ -117,7 +118,7 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 		t.Credentials++
 	}
 	was, now := &c.Recorded, &out.Decision
-	at, amount := c.Record.At, c.request.Amount
+	at, amount := c.Record.At, c.Facts.Request.Amount
 	if t.Records == 0 {
 		t.First = at
 	}
@@ -134,7 +135,7 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	for _, id := range out.Assumed {
 		t.assumed[id]++
 	}
-	gone := slices.Contains(out.Assumed, listRules[0])
+	gone := slices.Contains(out.Assumed, recorded.ListRules[0])
 	if gone {
 		t.ListGone++
 	}
@@ -205,7 +206,7 @@ func (t *Tally) keepExample(c *Case, was, now decisionKind) {
 	}
 	t.alike[kind]++
 	t.examples = append(t.examples, example{
-		txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.request.Amount, was: kind[0], now: kind[1], rules: c.Rules,
+		txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.Facts.Request.Amount, was: kind[0], now: kind[1], rules: c.Rules,
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"railguard/edge/recorded"
 	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
@@ -129,7 +130,7 @@ func (t *Trace) takeRecord(ctx context.Context, data []byte) error {
 		t.ageList(c, policy)
 	}
 	reference := engine.ReferenceKey{}
-	if text := readText(x.Edge.Get(leaf.TagPayment)); text != "" {
+	if text := recorded.ReadText(x.Edge.Get(leaf.TagPayment)); text != "" {
 		reference = t.sources.Reference(string(x.Edge.Get(leaf.TagKey)), text)
 	}
 	t.drift.correctCounters(c, reference)

@@ -60,7 +60,7 @@ func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) error {
 	}
 	m.Time("screenedAt", x.At)
 	x.AppendHold(m)
-	if err := c.Judge.Terms.WritePermit(m, x); err != nil {
+	if err := c.Judge.Terms.Signing.WritePermit(m, x); err != nil {
 		return err
 	}
 	m.Name("latencyMs")

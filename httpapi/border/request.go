@@ -3,6 +3,8 @@ package border
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -130,6 +132,20 @@ func ReadUpload(c *Request) ([]byte, error) {
 	}
 	c.bodyRead = true
 	return body.Bytes(), nil
+}
+
+// SpoolUpload writes the whole body to a file, piece by piece. What does not fit into the route's
+// bound is refused.
+func SpoolUpload(c *Request, file io.Writer) error {
+	_, err := io.Copy(file, http.MaxBytesReader(c.w, c.r.Body, c.route.Max))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return TooLarge(c.route.Max)
+	}
+	if err != nil {
+		return brokenBody(err)
+	}
+	c.bodyRead = true
+	return nil
 }
 
 // ExtendAnswer extends the connection's deadlines for a call that waits.

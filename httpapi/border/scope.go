@@ -173,24 +173,24 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/events", "POST /v1/webhooks/{id}/test",
 	},
 	KindExport: {
-		"GET /v1/audit/export", "GET /v1/sanctions/blocked-property",
+		"GET /v1/audit/export", "GET /v1/sanctions/blocked-property", "GET /v1/reconciliations/{id}/findings",
 	},
 	KindDiff: {
 		"GET /v1/ofac/{id}", "GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
 	},
 	KindWhole: {
 		"GET /v1/cluster/backup", "GET /v1/ofac/{id}/entities", "GET /v1/cluster/snapshot", "POST /v1/cluster/snapshot", "POST /v1/lists/{id}/entries", "POST /v1/ofac/rollback", "POST /v1/ofac/sync", "POST /v1/ofac/{id}/activate",
-		"POST /v1/ofac/{id}/rollback", "POST /v1/ofac/snapshots",
+		"POST /v1/ofac/{id}/rollback", "POST /v1/ofac/snapshots", "POST /v1/reconciliations",
 	},
 	KindVerb: {
 		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/admit", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
 		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/confirm-time", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
 		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
-		"GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
+		"GET /v1/reconciliations", "GET /v1/reconciliations/{id}", "GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
 	},
 	KindOpen: {
 		"GET /contexts/kya/v1", "GET /docs/errors", "GET /docs/rules", "GET /openapi.json", "GET /docs", "GET /docs/explorer.js",
-		"GET /docs/swagger-ui-bundle.js", "GET /docs/swagger-ui.css", "GET /docs/changelog.json", "GET /log/checkpoint", "GET /log/cosigned", "GET /log/keys", "GET /log/consistency/{from}/{to}", "GET /log/tile", "GET /log/tile/entries",
+		"GET /docs/swagger-ui-bundle.js", "GET /docs/swagger-ui.css", "GET /docs/changelog.json", "GET /log/checkpoint", "GET /log/cosigned", "GET /log/keys", "GET /log/policy", "GET /log/consistency/{from}/{to}", "GET /log/tile", "GET /log/tile/entries",
 		"GET /log/tile/{level}", "GET /log/tile/{level}/{index...}", "GET /v1/.well-known/jwks.json", "GET /v1/health", "GET /status-lists/{list}",
 	},
 	KindProbe: {

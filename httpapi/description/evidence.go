@@ -263,6 +263,15 @@ var evidenceOperations = []Operation{
 		Answers:    []Answer{{Status: 200, Media: []Media{{Type: "text/plain", Of: ""}}}},
 	},
 	{
+		Name: "logPolicy", Route: "GET /log/policy", Tag: "log", Scope: Public,
+		Summary:    "The policy of witnesses that cosigned checkpoints meet",
+		Text:       "A C2SP tlog-policy: what this node hands out as cosigned bears the signatures of its quorum. Hold the log to a policy of your own; compare them. 404: no quorum is demanded.",
+		Parameters: "consistency",
+		Answers:    []Answer{{Status: 200, Media: []Media{{Type: "text/plain", Of: ""}}}},
+		Refusals:   "404",
+		Codes:      Codes{404: "not_found"},
+	},
+	{
 		Name: "logConsistency", Route: "GET /log/consistency/{from}/{to}", Tag: "log", Scope: Public,
 		Summary:    "Proof that the tree of one size begins with all of the tree of another",
 		Text:       "RFC 6962 consistency proof between two sizes of the tree, the smaller one first. The roots are unsigned: compare them with the checkpoints that you hold. The answer never changes.",

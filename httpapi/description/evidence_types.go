@@ -137,6 +137,7 @@ type Proof struct {
 	Later        []LeafProof `json:"later,omitempty" doc:"What was written about the record since, up to the signed tree, the oldest first. Each names the one before it (recordPrevious)."`
 	Checkpoint   string      `json:"checkpoint"`
 	Keys         string      `json:"keys"`
+	Witnessed    *bool       `json:"witnessed,omitempty" doc:"false where the log's policy demands a quorum of witnesses that has not signed this checkpoint; otherwise absent."`
 	KeyRotations string      `json:"keyRotations,omitempty" doc:"Where the log's keys were rotated: GET /log/keys, with which old keys lead to these."`
 }
 

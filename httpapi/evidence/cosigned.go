@@ -181,7 +181,7 @@ func (e *Room) coveringHead(c *border.Request, need uint64, wait time.Duration) 
 			return &cosigned.point, nil
 		}
 		if err != nil || cosigned == nil || !time.Now().Before(until) {
-			return e.loadCheckpoint(c, need)
+			return e.loadUnwitnessed(c, need)
 		}
 		select {
 		case <-c.Context().Done():
@@ -205,6 +205,11 @@ func (e *Room) LogStatus(ctx context.Context) *report.LogStatus {
 	s := &report.LogStatus{TreeSize: e.treeSize(), Witnesses: []report.WitnessStatus{}, Short: e.cosigned.asker.Short()}
 	if policy := e.cosigned.asker.Policy(); policy != nil {
 		s.Quorum = policy.Need()
+	}
+	if e.demandsQuorum() {
+		age := e.cosignedAge(ctx)
+		met, seconds := isQuorumMet(age), int64(age)
+		s.QuorumMet, s.QuorumAge = &met, &seconds
 	}
 	cosigned, err := e.newestCosigned(ctx)
 	var names []string

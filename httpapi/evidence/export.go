@@ -259,6 +259,7 @@ func (x *Exporter) writeHead() {
 	m.Text("clusterId", genesis.ClusterID)
 	m.Uint("treeSize", x.Point.Size)
 	m.Text("checkpoint", string(x.Point.text))
+	x.Point.writeUnwitnessed(m)
 	m.Text("keys", x.Point.signer.VerifierKeys())
 	if text, err := x.room.listRotations(x.Request); err == nil && text != "" { // A signed head exists, so the keys do too.
 		m.Text("keyRotations", text)

@@ -31,6 +31,7 @@ func (e *Room) logRoutes() []border.Route {
 		{Method: http.MethodGet, Path: "/log/checkpoint", Handle: e.showCheckpoint},
 		{Method: http.MethodGet, Path: "/log/cosigned", Handle: e.showCosigned},
 		{Method: http.MethodGet, Path: "/log/keys", Handle: e.showLogKeys},
+		{Method: http.MethodGet, Path: "/log/policy", Handle: e.showPolicy},
 		{Method: http.MethodGet, Path: "/log/consistency/{from}/{to}", Handle: showConsistency},
 		{Method: http.MethodGet, Path: "/log/tile", Handle: func(*border.Request) (border.Answer, error) { return border.Answer{}, border.NotFound("no such tile") }},
 		{Method: http.MethodGet, Path: "/log/tile/{level}", Handle: func(*border.Request) (border.Answer, error) { return border.Answer{}, border.NotFound("no such tile") }},
@@ -59,6 +60,8 @@ type Checkpoint struct {
 	at     engine.Time
 	text   []byte
 	signer *note.Signer // Signer of its line.
+
+	unwitnessed bool // A quorum of witnesses is demanded, and has not signed it.
 }
 
 // checkpoints signs at most one checkpoint a second on each node. Raft makes a split view

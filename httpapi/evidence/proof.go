@@ -49,6 +49,7 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	m.Text("checkpoint", string(cp.text))
+	cp.writeUnwitnessed(m)
 	m.Text("keys", cp.signer.VerifierKeys())
 	if text, err := e.listRotations(c); err != nil {
 		return border.Answer{}, err

@@ -9,7 +9,6 @@ import (
 
 	"railguard/cluster/report"
 	"railguard/edge"
-	"railguard/engine"
 	"railguard/fsm/leaf"
 	"railguard/httpapi/border"
 	"railguard/httpapi/cosigning"
@@ -78,16 +77,9 @@ func (e *Room) RegisterGauges(set *metrics.Set) {
 		}
 		return 0
 	})
-	set.NewGauge("railguard_log_cosigned_age_seconds", func() float64 {
-		cosigned, err := e.newestCosigned(context.Background())
-		if err != nil || cosigned == nil {
-			return -1
-		}
-		if cosigned.point.Size >= e.treeSize() {
-			return 0
-		}
-		return max(0, float64(e.deps.Published.LogTime()-cosigned.point.at)/float64(engine.Second))
-	})
+	set.NewGauge("railguard_log_cosigned_age_seconds", func() float64 { return e.cosignedAge(context.Background()) })
+	set.NewGauge("railguard_log_quorum_met", func() float64 { met, _ := e.quorumGauges(context.Background()); return met })
+	set.NewGauge("railguard_log_quorum_age_seconds", func() float64 { _, age := e.quorumGauges(context.Background()); return age })
 	set.NewGauge("railguard_log_tree_size", func() float64 { return float64(e.treeSize()) })
 }
 

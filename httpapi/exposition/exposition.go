@@ -97,6 +97,8 @@ var Help = map[string]string{
 	"railguard_limit_denied_total":                       "Verdicts decided by R10, R11 or R12.",
 	"railguard_log_cosignatures":                         "Cosignatures under the newest checkpoint that witnesses cosigned; 0: none.",
 	"railguard_log_cosigned_age_seconds":                 "How old that checkpoint is, by log time; 0 where it is of all leaves; -1: none.",
+	"railguard_log_quorum_age_seconds":                   "How old the newest checkpoint is that meets the policy of witnesses, by log time; 0 where it is of all leaves; -1: none, or no quorum is demanded.",
+	"railguard_log_quorum_met":                           "1: that checkpoint is at most a minute behind the log; 0: it is not; -1: no quorum is demanded.",
 	"railguard_log_witness_answers_total":                "Witnesses asked by this node as leader, by what came of it.",
 	"railguard_log_witnesses":                            "Witnesses in this node's settings.",
 	"railguard_log_tree_size":                            "Leaves of the audit log.",

@@ -71,3 +71,17 @@ func TestAgentsKeysAreNoSettlers(t *testing.T) {
 		require.Equal(t, map[int]int{200: 2, 403: 1}[status], asked, "nothing is screened: %s", roles)
 	}
 }
+
+// TestPermitIsOutOfTheModelsSight: it comes in the result's metadata, and in nothing that a model reads.
+func TestPermitIsOutOfTheModelsSight(t *testing.T) {
+	g, api := newDesk(t)
+	api.answers["POST /v1/screen"] = fakeAnswer{status: 200, body: `{"verdict":"PROCEED","txnId":"txn_1","rule":null,"reason":"ok","permit":"a.bearers.secret","permitExpiresAt":"2026-03-22T03:35:28.000Z"}`}
+	got := callTool(t, g, "screen", `{"token":"x","amount":1,"idempotencyKey":"k","permit":{"ttlSeconds":60}}`)
+	require.Equal(t, "a.bearers.secret", got.Meta["railguard/permit"])
+	require.JSONEq(t, `{"token":"x","amount":1,"permit":{"ttlSeconds":60}}`, api.asked[len(api.asked)-1].body)
+	require.Equal(t, "2026-03-22T03:35:28.000Z", got.Members["permitExpiresAt"])
+	require.NotContains(t, got.Members, "permit")
+	for _, part := range got.Content {
+		require.NotContains(t, part.Text, "bearers")
+	}
+}

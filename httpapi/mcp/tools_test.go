@@ -73,6 +73,7 @@ type outcome struct {
 	IsError bool
 	Content []struct{ Text string }
 	Members map[string]any `json:"structuredContent"`
+	Meta    map[string]any `json:"_meta"`
 }
 
 func callTool(t *testing.T, g *Guest, name, arguments string) *outcome {

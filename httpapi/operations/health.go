@@ -275,5 +275,9 @@ func (o *Room) ownChecks(c *border.Request) []report.ReadyCheck {
 	if !drain.OK {
 		drain.Text = "draining"
 	}
-	return []report.ReadyCheck{key, list, drain}
+	checks := []report.ReadyCheck{key, list, drain}
+	if warning := o.deps.Quorum(c.Context()); warning != "" { // No verdict waits for witnesses.
+		checks = append(checks, report.ReadyCheck{Name: "witnesses", OK: true, Text: "WARNING: " + warning})
+	}
+	return checks
 }

@@ -10,11 +10,12 @@ from .client import Client, RailguardError, new_key
 from .money import parse_usd
 from .pay import build_pay, pay_hash
 from .permit import FirstUses, PermitError, PermitKeys, verify_permit
+from .proof import sign_proof
 from .status import StatusError, Verifier, verify_status
 from .verify import TokenError, verify_token
 from .webhook import WebhookError, verify_webhook
 
 __all__ = [
     "Client", "FirstUses", "PermitError", "PermitKeys", "RailguardError", "StatusError", "TokenError", "Verifier", "WebhookError",
-    "build_pay", "new_key", "parse_usd", "pay_hash", "verify_permit", "verify_status", "verify_token", "verify_webhook",
+    "build_pay", "new_key", "parse_usd", "pay_hash", "sign_proof", "verify_permit", "verify_status", "verify_token", "verify_webhook",
 ]

@@ -1,4 +1,4 @@
-package retrace
+package recorded
 
 import (
 	"encoding/binary"
@@ -63,7 +63,7 @@ func (c *Case) Open(x *leafjson.Screen) {
 // readRequest reads the members of the call that the record holds, each as it was sent.
 func (c *Case) readRequest() {
 	x := c.Record
-	text := func(t leaf.Tag) string { return readText(x.Edge.Get(t)) }
+	text := func(t leaf.Tag) string { return ReadText(x.Edge.Get(t)) }
 	c.request = engine.Request{
 		AmountText: string(x.Edge.Get(leaf.TagAmount)), Chain: text(leaf.TagChain), Rail: text(leaf.TagRail), Wallet: text(leaf.TagWallet),
 		Name: text(leaf.TagName), Type: text(leaf.TagPartyType), Protocol: text(leaf.TagProtocol), Model: text(leaf.TagModel),
@@ -89,17 +89,17 @@ func (c *Case) readRequest() {
 	}
 }
 
-// otherTold returns everything else for which the list is asked: wallets besides cpWallet, identifiers
+// OtherTold returns everything else for which the list is asked: wallets besides cpWallet, identifiers
 // and the memo.
-func (c *Case) otherTold() string {
+func (c *Case) OtherTold() string {
 	edge := &c.Record.Edge
 	return string(edge.Get(leaf.TagPayer)) + string(edge.Get(leaf.TagWallets)) + string(edge.Get(leaf.TagElsewhere)) +
 		string(edge.Get(leaf.TagIdentifiers)) + string(edge.Get(leaf.TagMemo))
 }
 
-// readText returns the text of a JSON string, and "" for any other value. A call is read in the
+// ReadText returns the text of a JSON string, and "" for any other value. A call is read in the
 // same way.
-func readText(raw []byte) (text string) {
+func ReadText(raw []byte) (text string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""
 	}
@@ -195,8 +195,8 @@ func (c *Case) readEvidence() {
 	}
 }
 
-// listRules are the rules that ask the list.
-var listRules = [...]engine.RuleID{engine.RuleOperatorWallet, engine.RuleOperatorName, engine.RulePartyWallet, engine.RulePartyName, engine.RulePossibleName}
+// ListRules are the rules that ask the list.
+var ListRules = [...]engine.RuleID{engine.RuleOperatorWallet, engine.RuleOperatorName, engine.RulePartyWallet, engine.RulePartyName, engine.RulePossibleName}
 
 // Judge runs the rules under a policy and a list. If list is nil, because nobody has it any
 // more, the rules that ask it are taken from the record. The same goes for a rule whose inputs
@@ -214,7 +214,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	}
 	hits := c.Rules.JudgeStatic(f)
 	if list == nil {
-		for _, id := range listRules {
+		for _, id := range ListRules {
 			c.assumeRule(&out, &hits, id)
 		}
 	}

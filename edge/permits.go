@@ -206,7 +206,7 @@ func permitOf(genesis *wire.Genesis, stretches []*wire.LogStretch, x *leafjson.S
 	p := &permit.Permit{
 		Issuer: permitIssuer(genesis), Subject: x.AgentID(), Audience: terms.Audience, TxnID: x.TxnID(),
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
-		Pay:   payOf(told, x.Amount, x.TxnID()),
+		Pay:   PayOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
 		Log:   permit.Log{Origin: logOrigin(genesis, stretches, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
 	}
@@ -246,8 +246,9 @@ func upperASCII(text string) string {
 	}, text)
 }
 
-// payOf returns the statement of a payment.
-func payOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
+// PayOf returns the statement of a payment. A verifier who tells what it is about to be paid gets the
+// same one.
+func PayOf(r *engine.Request, amount engine.USD, txnID string) permit.Pay {
 	payer := r.Payer
 	for i := range r.Wallets[:r.WalletCount] {
 		if w := &r.Wallets[i]; payer == "" && w.Role == engine.WalletPayer {

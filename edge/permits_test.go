@@ -58,7 +58,7 @@ func TestPaymentStatements(t *testing.T) {
 		if raw := document["cpIdentifiers"]; raw != nil {
 			require.Empty(t, r.ReadIdentifiers(raw))
 		}
-		pay := payOf(&r, amount, c.Jti)
+		pay := PayOf(&r, amount, c.Jti)
 		require.Equal(t, c.JCS, string(pay.AppendJSON(nil)), c.Name)
 		if c.Hash != "" {
 			require.Equal(t, c.Hash, pay.Hash(), c.Name)

@@ -41,6 +41,37 @@ func proveByTiles(ctx context.Context, s *Source, from, to *note.Checkpoint) ([]
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
+	path, err := t.readPath(ctx, &nodes)
+	if err != nil {
+		return nil, err
+	}
+	if err := proof.VerifyConsistency(from.Size, to.Size, from.Root, to.Root, path); err != nil {
+		if errors.Is(err, proof.ErrInvalid) {
+			return nil, fmt.Errorf("%w: the tree of %d leaves does not begin with the tree of %d that was signed before", ErrFork, to.Size, from.Size)
+		}
+		return nil, err
+	}
+	return path, nil
+}
+
+// Include checks that the leaf with a hash has an index in the tree of a verified checkpoint. It makes
+// the proof from the log's tiles, without trusting the server. It returns ErrAbsent if the tree does
+// not reach so far, proof.ErrInvalid if another leaf stands there.
+func Include(ctx context.Context, s *Source, point *note.Checkpoint, index uint64, leaf proof.Hash) error {
+	nodes, err := tree.Inclusion(index, point.Size)
+	if err != nil {
+		return fmt.Errorf("%w: leaf %d, in a tree of %d", ErrAbsent, index, point.Size)
+	}
+	t := &tileReader{source: s, size: point.Size, held: map[string][]merkle.Hash{}}
+	path, err := t.readPath(ctx, &nodes)
+	if err != nil {
+		return err
+	}
+	return proof.VerifyHashInclusion(leaf, index, point.Size, path, point.Root)
+}
+
+// readPath reads the nodes of a proof and returns its hashes.
+func (t *tileReader) readPath(ctx context.Context, nodes *tree.Nodes) ([][]byte, error) {
 	path := make([][]byte, len(nodes.IDs))
 	for i, id := range nodes.IDs {
 		hash, err := t.readNode(ctx, id)
@@ -49,14 +80,9 @@ func proveByTiles(ctx context.Context, s *Source, from, to *note.Checkpoint) ([]
 		}
 		path[i] = hash[:]
 	}
-	if path, err = nodes.Rehash(path, hashChildren); err != nil {
+	path, err := nodes.Rehash(path, hashChildren)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)
-	}
-	if err := proof.VerifyConsistency(from.Size, to.Size, from.Root, to.Root, path); err != nil {
-		if errors.Is(err, proof.ErrInvalid) {
-			return nil, fmt.Errorf("%w: the tree of %d leaves does not begin with the tree of %d that was signed before", ErrFork, to.Size, from.Size)
-		}
-		return nil, err
 	}
 	return path, nil
 }

@@ -259,31 +259,6 @@ func TestFollowsAnHonestLog(t *testing.T) {
 	}
 }
 
-// Tiles alone prove the same as the definition, at sizes around that of a tile.
-func TestTilesProve(t *testing.T) {
-	f := newFakeLog(t, 600)
-	f.noProofs = true
-	points := map[int]*note.Checkpoint{}
-	for _, size := range []int{1, 2, 255, 256, 257, 511, 512, 513, 600} {
-		points[size] = &note.Checkpoint{Size: uint64(size), Root: rootOf(f.leaves[:size])}
-	}
-	all := f.leaves
-	for to, newer := range points {
-		f.leaves = all[:to]
-		for from, older := range points {
-			if from > to {
-				continue
-			}
-			_, err := Prove(context.Background(), f.source(), older, newer)
-			require.NoError(t, err, "%d to %d", from, to)
-			forged := *older
-			forged.Root[5] ^= 1
-			_, err = Prove(context.Background(), f.source(), &forged, newer)
-			require.ErrorIs(t, err, ErrFork, "%d to %d", from, to)
-		}
-	}
-}
-
 // Everything that a log must not do raises an alarm at each look, and the accepted checkpoint
 // stays the same.
 func TestAlarms(t *testing.T) {

@@ -47,7 +47,7 @@ const (
 
 // Check is one statement and the function that examines it.
 type Check struct {
-	ID     string // Statement number, e.g. "T044"; "T044/us" is the part of it that is our ruling.
+	ID     string // Statement number, e.g. "T044" or "P03"; "T044/us" is the part of it that is our ruling.
 	Title  string
 	Source Source
 	Needs  Need
@@ -64,7 +64,7 @@ func Checks() []Check {
 		reviewChecks, auditChecks, healthChecks,
 		jsonChecks, tokenChecks, statusListChecks, httpChecks, idempotencyChecks, batchChecks, registrationChecks,
 		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks, evidenceChecks,
-		matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
+		permitChecks, matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,
 	}
 	all := slices.Clone(writtenChecks)

@@ -79,7 +79,52 @@ func drop(verdict, member string) func(*spoiled) {
 	}
 }
 
+// permitOf returns the permit of an answer to a screening call, taken apart.
+func (s *spoiled) permitOf() (token compactToken, there bool) {
+	text, _ := s.tree["permit"].(string)
+	parts := strings.Split(text, ".")
+	if !s.screen() || len(parts) != 3 {
+		return token, false
+	}
+	signature, err := strictBase64(parts[2])
+	return compactToken{protected: parts[0], payload: parts[1], signature: signature}, err == nil
+}
+
+// permitWith replaces one claim of every permit.
+func permitWith(path string, value any) func(*spoiled) {
+	return func(s *spoiled) {
+		if token, there := s.permitOf(); there {
+			s.tree["permit"] = token.protected + "." + token.withClaim(path, value) + "." + base64url(token.signature)
+		}
+	}
+}
+
 var mutations = []mutation{
+	{"a permit is altered", "P02", permitWith("pay.amount", "2500")},
+	{"a permit is signed by nobody", "P02", func(s *spoiled) {
+		if token, there := s.permitOf(); there {
+			s.tree["permit"] = token.withSignature(flipped(token.signature))
+		}
+	}},
+	{"the keys for permits are not published", "P02", func(s *spoiled) {
+		if keys, _ := s.tree["keys"].([]any); len(keys) > 1 {
+			s.tree["keys"] = keys[:1]
+		}
+	}},
+	{"a replay has another permit", "P03", func(s *spoiled) {
+		if token, there := s.permitOf(); there && s.header.Get("Idempotent-Replayed") == "true" {
+			s.tree["permit"] = token.withSignature(highTwin(token.signature))
+		}
+	}},
+	{"a REVIEW has a permit", "P04", func(s *spoiled) {
+		if s.is("REVIEW") {
+			s.tree["permit"] = "e30.e30.AAAA"
+		}
+	}},
+	{"a permit without a payee is another error", "P05", code("invalid_field", "missing_field", 400)},
+	{"pay_hash is of another payment", "P06", permitWith("pay_hash", "RkNeX_3n-yoaAIqKC4brJrCbHq0tRQqAnOnTZynI34s")},
+	{"pay names another rail", "P06", permitWith("pay.rail", "USDT")},
+	{"a permit is taken for a credential", "P08", silence("R1_NO_CREDENTIAL")},
 	{"a batch's results change places", "X-BATCH-1", func(s *spoiled) {
 		if results, _ := s.tree["results"].([]any); s.path == batchPath && len(results) > 1 {
 			results[0], results[1] = results[1], results[0]

@@ -25,7 +25,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1  // The service refused, or a check failed.
 	exitAway   = 3  // The service could not be reached or cannot answer now.
-	exitWarn   = 4  // Nothing failed, but a person has to look: warnings of doctor, evidence of which nothing shows whose log it is from.
+	exitWarn   = 4  // Nothing failed, but a person has to look: warnings of doctor, evidence of which nothing shows whose log it is from, a permit that was not compared.
 	exitNewer  = 5  // Evidence written by a newer release: neither proven nor altered.
 	exitFaults = 6  // A reconciliation was made, and found faults.
 	exitUsage  = 64 // Wrong flags or arguments. Not 2: with that every panic of Go ends, and a supervisor must start such a node again.
@@ -77,9 +77,9 @@ A real node:       railguard serve --help
 Against a server:  set RAILGUARD_URL and RAILGUARD_KEY, then e.g. railguard screen --help
 
 Exit codes: 0 done, 1 refused or failed, 3 server not reachable or not able to answer
-now, 4 warnings of doctor, or evidence without --keys (verify), 5 evidence of a newer
-release, 6 faults that reconcile found, 64 wrong flags, 70 the node gave up (disk,
-divergence, newer data).`,
+now, 4 warnings of doctor, evidence without --keys (verify), or a permit without --aud
+or --pay (permit verify), 5 evidence of a newer release, 6 faults that reconcile found,
+64 wrong flags, 70 the node gave up (disk, divergence, newer data).`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

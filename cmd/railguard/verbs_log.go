@@ -57,13 +57,17 @@ func (v *logVerb) openSource(ctx context.Context) (*watch.Source, string, error)
 	if err != nil {
 		return source, "", err
 	}
-	// If the log's keys have changed since, the given keys endorse the new ones.
+	return source, followKeys(ctx, source, keys), nil
+}
+
+// followKeys returns the keys that a log has now, if the given ones endorse them; else the given ones.
+func followKeys(ctx context.Context, source *watch.Source, keys string) string {
 	if listed, err := source.Keys(ctx); err == nil {
 		if followed, steps, err := note.Succession(keys, listed); err == nil && len(steps) > 0 {
-			return source, followed, nil
+			return followed
 		}
 	}
-	return source, keys, nil
+	return keys
 }
 
 // listedKeys returns the keys that the log lists, with what the policy demands; "" if the policy
@@ -97,8 +101,13 @@ func readPolicy(path string) (text string, policy *note.Policy, err error) {
 
 // readTrust reads verifier keys, a policy of witnesses, or both, into one document.
 func readTrust(keysPath, policyPath string) (keys string, err error) {
+	return readTrustOf("--keys", keysPath, policyPath)
+}
+
+// readTrustOf is readTrust for a verb whose flag for verifier keys has another name.
+func readTrustOf(flag, keysPath, policyPath string) (keys string, err error) {
 	if keysPath != "" {
-		if keys, err = readKeys(keysPath); err != nil || policyPath == "" {
+		if keys, err = readKeys(flag, keysPath); err != nil || policyPath == "" {
 			return keys, err
 		}
 	}
@@ -107,7 +116,7 @@ func readTrust(keysPath, policyPath string) (keys string, err error) {
 	case err != nil:
 		return "", err
 	case keysPath == "" && !policy.HasLogs():
-		return "", usageError("--policy names no log: give --keys")
+		return "", usageError("--policy names no log: give %s", flag)
 	}
 	if keys, err = note.JoinPolicy(keys, text); err != nil {
 		return "", usageError("--policy: %w", err)
@@ -115,13 +124,13 @@ func readTrust(keysPath, policyPath string) (keys string, err error) {
 	return keys, nil
 }
 
-func readKeys(path string) (string, error) {
+func readKeys(flag, path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
 		err = note.CheckKeys(string(data))
 	}
 	if err != nil {
-		return "", usageError("--keys: %w", err)
+		return "", usageError("%s: %w", flag, err)
 	}
 	return string(data), nil
 }

@@ -11,6 +11,7 @@ import (
 	"railguard/audit"
 	"railguard/audit/reconcile"
 	"railguard/audit/reconcile/formats"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
@@ -47,13 +48,9 @@ const leafPatience = 30 * time.Second
 // summary, which names no party and no payment, and who asked. A comparison that the log does not
 // hold has failed.
 func (r *Room) noteDone(ctx context.Context, j *job, summary []byte) error {
-	var m strictjson.Members
-	m.Text("reconciliationId", j.ID)
-	m.Text("actorKeyId", j.By)
-	m.Join(summary[1 : len(summary)-1])
 	ctx, cancel := context.WithTimeout(ctx, leafPatience)
 	defer cancel()
-	result, err := r.deps.Proposer.Propose(ctx, wire.KindNote, wire.Encode(&wire.Note{Event: wire.EventReconciled, Common: wire.Common{Fragment: m}}))
+	result, err := r.deps.Proposer.Propose(ctx, wire.KindNote, wire.Encode(edge.ReconciliationNote(j.ID, j.By, summary)))
 	if err == nil && result.Code != wire.Applied {
 		err = fmt.Errorf("code %d, refusal %d", result.Code, result.Refusal)
 	}

@@ -78,6 +78,10 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 			js.deps.Logger.Error("signing keys", "error", next.Signing.Err)
 		}
 	}
+	if next.Signing != nil && !slices.Equal(next.Signing.stretches, settings.LogLines) {
+		keys := *next.Signing // The keys are the same, and the log has another name.
+		keys.stretches, next.Signing = settings.LogLines, &keys
+	}
 	js.terms.Store(next)
 	return next
 }
@@ -109,7 +113,7 @@ func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 // madeOf reports whether the keys were made from these settings. A genesis is replaced when its
 // secrets are sealed again.
 func (s *signingKeys) madeOf(settings *fsm.Settings) bool {
-	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys) && slices.Equal(s.stretches, settings.LogLines)
+	return s.genesis == settings.Genesis && slices.Equal(s.source, settings.SigningKeys)
 }
 
 // publishKeys makes the key set that verifies tokens, and the bytes of the JWKS.

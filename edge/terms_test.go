@@ -38,7 +38,7 @@ func TestTermsAreMadeOfTheSettings(t *testing.T) {
 	w.BeginEpoch("second")
 	fourth := w.Judges.Now()
 	require.NotSame(t, third.IDs, fourth.IDs)
-	require.Same(t, third.Signing, fourth.Signing)
+	require.Same(t, third.Signing.Verify, fourth.Signing.Verify, "no key is opened again when the log has another name")
 	require.Equal(t, third.AgentID(1), fourth.AgentID(1), "ids of before the epoch stay")
 
 	for _, id := range []string{"", "x", third.UserID(1)} {

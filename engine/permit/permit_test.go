@@ -166,6 +166,7 @@ func TestPermitsAreRefused(t *testing.T) {
 		{"exp is now", sign(func(p *permit.Permit) { p.Expires = now }), permit.Expired},
 		{"61 seconds early", sign(func(p *permit.Permit) { p.IssuedAt, p.Expires = now+61*engine.Second, now+80*engine.Second }), permit.Early},
 		{"301 seconds", sign(func(p *permit.Permit) { p.Expires = now + 301*engine.Second }), permit.Lifetime},
+		{"it ends when it begins", sign(func(p *permit.Permit) { p.IssuedAt, p.Expires = now+50*engine.Second, now+50*engine.Second }), permit.Lifetime},
 		{"a BLOCK", block, permit.Verdict},
 		{"a number for a text", number, permit.Payment},
 		{"another hash", hash, permit.Payment},
@@ -178,6 +179,13 @@ func TestPermitsAreRefused(t *testing.T) {
 	early := sign(func(p *permit.Permit) { p.IssuedAt, p.Expires = now+60*engine.Second, now+80*engine.Second })
 	_, err = permit.Verify(early, want(t, key))
 	require.NoError(t, err, "a verifier's clock may be a minute slow")
+	demand := want(t, key)
+	demand.ListAgeMost = 12_599 * engine.Second
+	_, err = permit.Verify(good, demand)
+	require.Equal(t, permit.ListAge, reasonOf(err), "a verifier may demand a newer list")
+	demand.ListAgeMost = 30 * engine.DayLength
+	_, err = permit.Verify(sign(func(p *permit.Permit) { p.Lists.Age = p.Lists.AgeMost + engine.Second }), demand)
+	require.Equal(t, permit.ListAge, reasonOf(err), "and never an older one")
 }
 
 func payloadOf(t testing.TB, token string) string {

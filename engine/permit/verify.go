@@ -44,7 +44,7 @@ func refuse(reason Reason, format string, args ...any) *Error {
 }
 
 // Want is what a verifier demands. A zero Audience, Pay or ListAgeMost is not demanded; the list may
-// then be as old as the permit itself says.
+// never be older than the permit itself says.
 type Want struct {
 	Keys        *jws.KeySet // The keys for permits alone.
 	Issuer      string
@@ -187,17 +187,17 @@ func (c *Claims) check(body *jws.Value, want *Want) error {
 		return refuse(Expired, "it has expired")
 	case c.IssuedAt > want.Now+earlyMost:
 		return refuse(Early, "it was issued in the future")
-	case c.Expires-c.IssuedAt > LifetimeMost:
-		return refuse(Lifetime, "it lasts longer than %d seconds", LifetimeMost/engine.Second)
+	case c.Expires <= c.IssuedAt || c.Expires-c.IssuedAt > LifetimeMost:
+		return refuse(Lifetime, "it must end after it was issued, and not after %d seconds", LifetimeMost/engine.Second)
 	case body.TextOf("verdict") != engine.Proceed.String():
 		return refuse(Verdict, "it is not for a PROCEED")
 	}
 	if err := c.checkPay(want.Pay); err != nil {
 		return err
 	}
-	most := want.ListAgeMost
-	if most == 0 {
-		most = c.listAgeMost
+	most := c.listAgeMost
+	if want.ListAgeMost != 0 {
+		most = min(most, want.ListAgeMost) // A verifier may demand more, and never less.
 	}
 	if c.ListAge > most {
 		return refuse(ListAge, "the sanctions list had not been confirmed for too long")

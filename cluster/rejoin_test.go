@@ -231,8 +231,8 @@ func (r *rejoinTest) damagedPeer(t *testing.T) {
 	low.Store(true)
 	n := r.wipe(spaceOf(&low))
 	_, other := r.peersOf(n)
-	defer r.damage(other, 0, inFirstBundle)()
 	r.awaitState(n)
+	defer r.damage(other, 0, inFirstBundle)() // Now, so that the peer itself has no time to find and repair it.
 	require.ErrorIs(t, n.history.fetchSegment(n.peers.linkTo(other.NodeID(), linkFetch), 0), audit.ErrUnproven)
 	low.Store(false)
 	r.awaitWhole(n)

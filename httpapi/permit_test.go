@@ -42,7 +42,7 @@ func (n *testNode) permitKeys() *jws.KeySet {
 }
 
 func (n *testNode) verifyPermit(token, audience string, pay *permit.Pay) (*permit.Claims, error) {
-	return permit.Verify(token, &permit.Want{Keys: n.permitKeys(), Issuer: testPublicURL, Audience: audience, Now: n.LogTime(), Pay: pay})
+	return permit.Verify(token, &permit.Want{Keys: n.permitKeys(), Issuer: testPublicURL, Audience: audience, Now: n.LogTime(), Pay: func(string) *permit.Pay { return pay }})
 }
 
 const permittedPayment = `"amount":25.00,"chain":"base","rail":"usdc","cpWallet":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","payerWallet":"0x857B06519E91E3A54538791BDBB0E22373E36B66","paymentRef":"inv-2026-0007"`

@@ -76,10 +76,23 @@ func (w *world) noCaseOutside(e conformance.Examiner) {
 	w.lookedAtOrNot(e)
 }
 
-const timedCalls = 40
+const (
+	timedCalls = 40
+	timedTries = 4
+)
 
 // timesOfCases compares how long the refusals take. The shortest of many calls has the least noise.
 func (w *world) timesOfCases(e conformance.Examiner, p *party) {
+	var real, none time.Duration
+	for range timedTries { // A machine with other work may slow one of them down for a while.
+		if real, none = w.shortestRefusals(e, p); real < 2*none+2*time.Millisecond && none < 2*real+2*time.Millisecond {
+			return
+		}
+	}
+	e.Expect(false, "a case that is there is refused in %v, another in %v", real, none)
+}
+
+func (w *world) shortestRefusals(e conformance.Examiner, p *party) (real, none time.Duration) {
 	shortest := map[string]time.Duration{p.owned["sanctions"]: time.Hour, noCaseID: time.Hour}
 	for i := range 2 * timedCalls {
 		for _, id := range []string{p.owned["sanctions"], noCaseID} {
@@ -91,8 +104,7 @@ func (w *world) timesOfCases(e conformance.Examiner, p *party) {
 			shortest[id] = min(shortest[id], time.Since(began))
 		}
 	}
-	real, none := shortest[p.owned["sanctions"]], shortest[noCaseID]
-	e.Expect(real < 2*none+2*time.Millisecond && none < 2*real+2*time.Millisecond, "a case that is there is refused in %v, another in %v", real, none)
+	return shortest[p.owned["sanctions"]], shortest[noCaseID]
 }
 
 // lookedAtOrNot: what an officer finds changes neither the answer to the next payment, nor what its

@@ -82,7 +82,7 @@ func TestPermitSaysItsPayment(t *testing.T) {
 	require.Equal(t, token, again, "equal input gives equal bytes")
 	pay := samplePay()
 	demand := want(t, key)
-	demand.Pay = &pay
+	demand.Pay = func(string) *permit.Pay { return &pay }
 	claims, err := permit.Verify(token, demand)
 	require.NoError(t, err)
 	require.Equal(t, "txn_7Kq2mZ9a", claims.TxnID)
@@ -114,7 +114,7 @@ func TestOtherPaymentIsNamed(t *testing.T) {
 		pay := samplePay()
 		change(&pay)
 		demand := want(t, key)
-		demand.Pay = &pay
+		demand.Pay = func(string) *permit.Pay { return &pay }
 		_, err := permit.Verify(token, demand)
 		refusal := (*permit.Error)(nil)
 		require.ErrorAs(t, err, &refusal, param)

@@ -50,7 +50,7 @@ type Want struct {
 	Issuer      string
 	Audience    string
 	Now         engine.Time
-	Pay         *Pay // What is about to be paid.
+	Pay         func(txnID string) *Pay // What is about to be paid. Its PayeeIDs are salted with the txnId.
 	ListAgeMost engine.Time
 }
 
@@ -192,7 +192,11 @@ func (c *Claims) check(body *jws.Value, want *Want) error {
 	case body.TextOf("verdict") != engine.Proceed.String():
 		return refuse(Verdict, "it is not for a PROCEED")
 	}
-	if err := c.checkPay(want.Pay); err != nil {
+	var mine *Pay
+	if want.Pay != nil {
+		mine = want.Pay(c.TxnID)
+	}
+	if err := c.checkPay(mine); err != nil {
 		return err
 	}
 	most := c.listAgeMost

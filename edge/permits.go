@@ -87,7 +87,10 @@ func (j *Judge) checkPermit(settings *fsm.Settings) error {
 		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
 	}
 	s.permit.terms = newPermitTerms(settings, s.permit.audience)
-	x := &leafjson.Screen{Screen: leaf.Screen{At: j.LogTime(), Evidence: leaf.Evidence{Amount: r.Amount}, Rules: settings.Rules().Number, Leaf: math.MaxUint32}}
+	x := &leafjson.Screen{Screen: leaf.Screen{ // The longest that the log can make of it.
+		At: j.LogTime(), Rules: settings.Rules().Number, Leaf: math.MaxUint32, PolicyVersion: math.MaxUint32, ListVersion: math.MaxUint32,
+		Evidence: leaf.Evidence{Amount: r.Amount, PermitSeconds: s.permit.seconds, HoldUntil: math.MaxInt64, ListAge: engine.DayLength * 10_000},
+	}}
 	trial := permitOf(settings.Genesis, settings.LogLines, x, r, s.permit.terms)
 	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
 		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,

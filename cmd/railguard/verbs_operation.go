@@ -39,7 +39,7 @@ var operationVerbs = []verb{
 	{path: "signing-key list", group: "operation", short: "List the keys that sign credentials and permits", call: "GET /admin/signing-keys", columns: "kid for state activateAt revokedAt"},
 	{
 		path: "signing-key rotate", short: "Publish a new signing key; it signs 24 hours later", call: "POST /admin/signing-key/rotate", confirm: "emergency", word: "rotate", plan: planRotation,
-		fields: []field{{flag: "for", help: "what it signs: credential (the default) or permit"}, {flag: "emergency", kind: description.TruthField, help: "sign with it at once"}, {flag: "revoke", help: "kid whose credentials become BLOCK R2, or whose permits are not redeemed"}, {flag: "reason", help: "why"}},
+		fields: []field{{flag: "for", help: "what it signs: credential (the default) or permit"}, {flag: "emergency", kind: description.TruthField, help: "sign with it at once"}, {flag: "revoke", help: "kid whose credentials become BLOCK R2, or whose permits the key set vouches for no more"}, {flag: "reason", help: "why"}},
 	},
 	{path: "signing-key revoke", short: "Make every token of a retired key BLOCK R2", call: "POST /admin/signing-keys/{kid}/revoke", fields: []field{{flag: "reason", required: true, help: "why"}}},
 	{path: "cluster transfer-leader", group: "operation", short: "Hand leadership to another node", call: "POST /v1/cluster/transfer-leader", fields: []field{{name: "to", help: "node id"}}},

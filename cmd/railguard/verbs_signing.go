@@ -43,7 +43,7 @@ func planRotation(cmd *cobra.Command, c *client, values map[string]*string) erro
 	case what == "permit" && revoke == "":
 		fmt.Fprintln(out, "plan: a new key is published and signs permits AT ONCE; who holds an older copy of the key set (up to an hour) does not know its permits yet")
 	case what == "permit":
-		fmt.Fprintf(out, "plan: a new key is published and signs permits AT ONCE; permits of %s are not redeemed any more; who verifies them offline learns it within the hour of its copy of the key set. Credentials are not touched\n", revoke)
+		fmt.Fprintf(out, "plan: a new key is published and signs permits AT ONCE; %s leaves the key set, and whoever verifies its permits learns it within the hour of its copy. Credentials are not touched\n", revoke)
 	case *values["emergency"] != "true":
 		fmt.Fprintln(out, "plan: a new key is published now and signs from 24 hours on; tokens of the keys before stay good until they expire, and nothing needs to be issued anew")
 	case revoke == "":

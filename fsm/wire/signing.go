@@ -16,7 +16,7 @@ type SigningKey struct {
 	Public     []byte      `cbor:"2,keyasint"`           // X then Y, 32 bytes each.
 	Sealed     []byte      `cbor:"3,keyasint"`           // Private scalar, encrypted under the cluster secret.
 	ActivateAt engine.Time `cbor:"4,keyasint,omitempty"` // First instant at which it signs.
-	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Revoked in an emergency: R2 blocks its credentials, and its permits are not redeemed.
+	RevokedAt  engine.Time `cbor:"5,keyasint,omitempty"` // Revoked in an emergency: R2 blocks its credentials, and no key set vouches for its permits.
 	For        uint8       `cbor:"6,keyasint,omitempty"` // ForCredentials or ForPermits.
 }
 

@@ -234,7 +234,7 @@ func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftO
 	m.placeJudgement(b, s)
 	event := leaf.Confirmed{
 		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Verdict: d.Verdict.String(), Rule: d.Code(),
-		ListVersion: c.ListVersion, PolicyVersion: c.PolicyVersion, Until: c.HoldUntil, LeftOut: leftOut,
+		ListVersion: c.ListVersion, PolicyVersion: c.PolicyVersion, Until: c.HoldUntil, Approved: b.Verdict == engine.Review, LeftOut: leftOut,
 		Judged: base64.StdEncoding.EncodeToString(leaf.AppendScreen(nil, c)),
 	}
 	kind := leaf.KindPaymentConfirmed

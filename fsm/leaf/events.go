@@ -60,6 +60,7 @@ type Confirmed struct {
 	ListVersion   uint64      `leaf:"listVersion" event:"6"`
 	PolicyVersion uint64      `leaf:"policyVersion" event:"7"`
 	Until         engine.Time `leaf:"until,omitempty" event:"8" doc:"of a payment that may be made: the end of its hold"`
+	Approved      bool        `leaf:"approved,omitempty" event:"9" doc:"an officer had approved it"`
 	LeftOut       uint32      `leaf:"leftOut" doc:"the rules that were not judged again; bit n is rule Rn"`
 	Judged        string      `leaf:"judged" doc:"the judgement in the form of a screening record, in base64: without what the call told, which the payment's record has"`
 }

@@ -42,12 +42,12 @@ type Used struct {
 // Past is what the edge found of the end of a payment that the state may have forgotten
 // (decision 125).
 type Past struct {
-	Looked     uint64      `cbor:"1,keyasint"`           // It looked through all leaves below this one.
-	State      uint8       `cbor:"2,keyasint,omitempty"` // How the payment ended, in numbers of the state; 0: it has not.
-	Later      uint64      `cbor:"3,keyasint,omitempty"` // The leaf that ended it.
-	Late       uint64      `cbor:"4,keyasint,omitempty"` // The leaf of a settle after that; 0: none.
-	Before     uint64      `cbor:"5,keyasint,omitempty"` // The newest leaf that said before what it was: confirmed, redeemed or unresolved; 0: none.
-	At         engine.Time `cbor:"6,keyasint,omitempty"` // When it ended.
+	Looked uint64      `cbor:"1,keyasint"`           // It looked through all leaves below this one.
+	State  uint8       `cbor:"2,keyasint,omitempty"` // How the payment ended, in numbers of the state; 0: it has not.
+	Later  uint64      `cbor:"3,keyasint,omitempty"` // The leaf that ended it.
+	Late   uint64      `cbor:"4,keyasint,omitempty"` // The leaf of a settle after that; 0: none.
+	Before uint64      `cbor:"5,keyasint,omitempty"` // The newest leaf that said before what it was: confirmed, redeemed or unresolved; 0: none.
+	At     engine.Time `cbor:"6,keyasint,omitempty"` // When it ended.
 }
 
 // What a Pay does, a bit each.

@@ -176,8 +176,8 @@ func refusePermit(refused *permit.Error, compared bool) error {
 	return Refuse("permit_invalid", refused.Said)
 }
 
-// OpenJudgement opens the judgement in the leaf of a confirmed or redeemed payment. What the call had
-// told is taken from the payment's own record.
+// OpenJudgement opens the judgement in the leaf of a payment that was confirmed or redeemed. What the call
+// had told is taken from the payment's own record.
 func (j *Judge) OpenJudgement(l *Leaf) (*leafjson.Screen, error) {
 	data, err := base64.StdEncoding.DecodeString(l.Text("judged"))
 	if err != nil {
@@ -192,6 +192,21 @@ func (j *Judge) OpenJudgement(l *Leaf) (*leafjson.Screen, error) {
 		return nil, err
 	}
 	x.AdoptRequest(&record.Record.Edge)
-	x.Logged = l.Data
+	x.Logged, x.LeftOut = l.Data, uint32(l.Number("leftOut"))
 	return x, nil
+}
+
+// JudgementLeaf returns such a leaf as the screening record that its judgement is.
+func JudgementLeaf(j *Judge, l *Leaf) (Leaf, error) {
+	x, err := j.OpenJudgement(l)
+	if err != nil {
+		return Leaf{}, err
+	}
+	return j.parsed(&Leaf{Index: l.Index, Data: l.Data, Record: x})
+}
+
+// IsJudgement reports whether a leaf holds the judgement of a payment that was confirmed or redeemed.
+func (l *Leaf) IsJudgement() bool {
+	kind := l.Kind()
+	return kind == leaf.KindPaymentConfirmed || kind == leaf.KindPaymentRedeemed
 }

@@ -37,7 +37,7 @@ func takeEnding(past *wire.Past, l *Leaf, at engine.Time) {
 	switch {
 	case l.Value.GetBool("late"):
 		past.Late = l.Index
-	case state == fsm.HoldUnresolved || l.Has("judged"): // Confirmed or redeemed.
+	case state == fsm.HoldUnresolved || l.IsJudgement():
 		past.Before = max(past.Before, l.Index)
 	default:
 		past.State, past.Later, past.At = uint8(state), l.Index, at

@@ -168,4 +168,11 @@ func TestAnApprovalIsConfirmed(t *testing.T) {
 	require.Equal(t, "released", textOf(answer(t, n.confirmed(late, `{}`), 409), "state"))
 	record = answer(t, n.do("auditor", "GET", "/v1/audit/"+late, ""), 200)
 	require.Equal(t, "released", textOf(record, "payment", "state"))
+	for txn, count := range map[string]int{approved: 2, late: 2} {
+		replayed := answer(t, n.do("auditor", "POST", "/v1/audit/"+txn+"/replay", ""), 200)
+		require.Len(t, replayed.GetArray("confirmations"), count)
+		for _, again := range replayed.GetArray("confirmations") {
+			require.True(t, again.GetBool("match"), again)
+		}
+	}
 }

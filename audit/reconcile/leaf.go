@@ -99,6 +99,9 @@ var endings = map[string]struct {
 	"expired":  {ended: true},
 }
 
+// redeemedState is the state of a payment whose leave was taken.
+const redeemedState = "redeemed"
+
 // takeEvent changes a record by what a later leaf says of it. A release that writes further kinds
 // of leaves about payments adds them here.
 func (r *Run) takeEvent(stored []byte) error {
@@ -113,6 +116,10 @@ func (r *Run) takeEvent(stored []byte) error {
 		return r.endPayment(&e, stored, 0)
 	case leaf.HoldOver:
 		return r.endPayment(&e.Payment, stored, e.ExpiredAt)
+	case leaf.Confirmed:
+		if row := r.rowOf(e.TxnID); row != nil && e.State == redeemedState {
+			row.redeemed = true
+		}
 	case leaf.Dispositioned:
 		if row := r.rowOf(e.TxnID); row != nil {
 			row.approved = e.Disposition == leaf.WordApproved

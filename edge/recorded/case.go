@@ -155,7 +155,7 @@ func (c *Case) readEvidence() {
 	version, expires := x.Token()
 	c.operator.Suspended = x.OperatorSuspended
 	*o = engine.Moment{
-		Now: x.At, Amount: x.Amount, Policy: c.Policy, Version: version, Expires: expires,
+		Now: x.At, Amount: x.Amount, Counted: x.Logged != nil, Policy: c.Policy, Version: version, Expires: expires,
 		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
 		AgentNear: x.AgentNear, OperatorNear: x.OperatorNear,
 		Duplicate: x.Used, ListStale: x.ListStale, ListOld: x.ListOld, Operator: &c.operator,
@@ -223,6 +223,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	}
 	live := c.Rules.JudgeLive(&c.Moment)
 	hits.Merge(&live)
+	hits.Leave(c.Record.LeftOut)
 	out.Decision, out.Mask = c.Rules.Decide(&hits, policy), hits.Mask
 	return out
 }

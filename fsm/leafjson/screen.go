@@ -20,13 +20,14 @@ type Screen struct {
 	Edge  leaf.Fragment
 
 	Full    bool   // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
-	Logged  []byte // The leaf that holds the record, where it is not the record itself; nil otherwise.
+	Logged  []byte // The leaf that holds the record, where that is the judgement of a confirmed payment; nil otherwise.
+	LeftOut uint32 // Of such a judgement: the rules that were not judged.
 	HoldNow string // The state of the hold that AppendHold shows; "": that of the record.
 }
 
 // Open reads a screening record's bytes; the profiles are the caller's to add.
 func (x *Screen) Open(data []byte) error {
-	x.Agent, x.Party, x.HoldNow, x.Logged = nil, nil, "", nil
+	x.Agent, x.Party, x.HoldNow, x.Logged, x.LeftOut = nil, nil, "", nil, 0
 	if err := leaf.DecodeScreen(data, &x.Screen); err != nil {
 		return err
 	}

@@ -229,13 +229,24 @@ func writeCaseRecord(m *strictjson.Members, l *edge.Leaf) {
 
 // caseRecords returns the payments of a case that history still has, oldest first.
 func caseRecords(c *border.Request, row *fsm.SanctionsRow) (records []edge.Leaf, whole bool, err error) {
+	var failed error
 	pair := engine.FilterKey(engine.FilterCase, fsm.CasePair(idsOf(c), row.Root, row.Cause))
-	err = walkLeaves(c, row.First, row.Last+1, []uint64{engine.FilterKey(engine.FilterKind, leaf.KindScreen), pair}, func(l *edge.Leaf) bool {
-		if l.Kind() == leaf.KindScreen && l.Text("verdict") == "BLOCK" {
-			records = append(records, *l)
+	err = walkLeaves(c, row.First, row.Last+1, []uint64{pair}, func(l *edge.Leaf) bool {
+		if l.Text("verdict") != "BLOCK" {
+			return true
 		}
+		record := *l
+		if l.IsJudgement() { // The payment had been let through, and was a BLOCK when it was confirmed or redeemed.
+			if record, failed = edge.JudgementLeaf(&c.Judge, l); failed != nil {
+				return false
+			}
+		}
+		records = append(records, record)
 		return len(records) < caseRecordsMax
 	})
+	if err == nil {
+		err = failed
+	}
 	return records, uint64(len(records)) == row.Count, err
 }
 

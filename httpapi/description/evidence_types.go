@@ -113,6 +113,16 @@ type Replay struct {
 	ListDigest      string     `json:"listDigest"`
 	MatcherVersion  int64      `json:"matcherVersion"`
 	ListUnavailable *string    `json:"listUnavailable"`
+
+	Confirmations []ReplayedConfirmation `json:"confirmations,omitempty" doc:"Each time that the payment was confirmed or redeemed, judged again."`
+}
+
+type ReplayedConfirmation struct {
+	Kind    string `json:"kind" enum:"payment.confirmed payment.redeemed"`
+	EventID string `json:"eventId"`
+	Time    Time   `json:"time"`
+	Leaf    int64  `json:"leaf"`
+	Replay
 }
 
 type LeafProof struct {

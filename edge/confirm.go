@@ -38,24 +38,23 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 		return nil, err
 	}
 	b := &wire.Pay{
-		Op: asked.Op, Leaf: l.Index, Verdict: l.Record.Verdict, ScreenedAt: l.Record.At, Amount: RecordAmount(l), Screener: j.Terms.screenerOf(l), Until: asked.Until,
+		Op: asked.Op, Leaf: l.Index, Verdict: l.Record.Verdict, ScreenedAt: l.Record.At, Amount: RecordAmount(l), Until: asked.Until,
 	}
+	by := j.Terms.payersOf(l)
+	b.Agent, b.Fleet, b.Operator, b.Screener = by.agent, by.fleet, by.operator, by.screener
 	if b.Verdict == engine.Review {
 		b.Seen = l.Record.Triggered
 	}
-	b.Fleet, _ = j.Terms.ParseFleet(l.Text("fleetId"))
-	b.Operator, _ = j.Terms.ParseOperator(l.Text("operatorId"))
 	_, b.Reference = PaymentOf(j, l)
 	if b.Past, err = j.pastOf(l.Index); err != nil {
 		return nil, err
 	}
-	if err := j.judgeRecorded(l, list, asked); err != nil {
+	if err := j.judgeRecorded(l, &by, list, asked); err != nil {
 		return nil, err
 	}
-	b.Agent, _ = j.Terms.ParseAgent(l.Text("agentId"))
 	b.Now = wire.AppendScreen(nil, &j.screen.record)
 	filters := []uint64{}
-	if operator := j.Terms.OperatorOf(l); operator != "" {
+	if operator := l.Text("operatorId"); operator != "" {
 		filters = append(filters, engine.FilterKey(engine.FilterOperator, operator))
 	}
 	b.Common, err = j.Recorded(nil, filters...)
@@ -64,20 +63,13 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 
 // judgeRecorded judges what cannot change of a recorded payment, as of now, and leaves the judgement in
 // the judge's record.
-func (j *Judge) judgeRecorded(l *Leaf, list *ofac.Index, asked *PayAsked) error {
-	s, settings := &j.screen, j.Terms.Settings
+func (j *Judge) judgeRecorded(l *Leaf, by *payers, list *ofac.Index, asked *PayAsked) error {
+	s := &j.screen
 	s.request, s.permit, s.again = requestOfRecord(l), asked.permit, true
-	s.ahead = j.shared.deps.Published.ClocksAhead()
-	s.facts = engine.Facts{Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list}
-	s.record = wire.Screen{
-		Key: j.call.Caller.Key, Amount: s.request.Amount, Permit: s.permit.seconds,
-		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion()},
-	}
-	s.agent, s.user = credentialClaims{}, credentialClaims{}
-	if err := j.checkPermit(settings); err != nil {
+	if err := j.beginFacts(list); err != nil {
 		return err
 	}
-	if err := j.loadRecorded(l, asked.Token); err != nil {
+	if err := j.loadRecorded(by, asked.Token); err != nil {
 		return err
 	}
 	if err := j.endedByClocks(); err != nil {
@@ -85,7 +77,7 @@ func (j *Judge) judgeRecorded(l *Leaf, list *ofac.Index, asked *PayAsked) error 
 	}
 	j.lookUpCleared(list)
 	looker, err := j.lookUp(func() {
-		s.hits = settings.Rules().JudgeStatic(&s.facts)
+		s.hits = engine.RuleSetNumbered(s.record.Basis.Rules).JudgeStatic(&s.facts)
 		j.buildRecord(list)
 		s.record.Filters = nil // The leaf is found by its payment.
 	})
@@ -97,10 +89,9 @@ func (j *Judge) judgeRecorded(l *Leaf, list *ofac.Index, asked *PayAsked) error 
 
 // loadRecorded loads the parties of a recorded payment. Without a token the credentials count that the
 // registry has for them now.
-func (j *Judge) loadRecorded(l *Leaf, token string) error {
+func (j *Judge) loadRecorded(by *payers, token string) error {
 	s := &j.screen
-	slot, _ := j.Terms.ParseAgent(l.Text("agentId"))
-	profile, err := j.agentProfile(slot)
+	profile, err := j.agentProfile(by.agent)
 	if err != nil {
 		return err
 	}
@@ -117,29 +108,29 @@ func (j *Judge) loadRecorded(l *Leaf, token string) error {
 			s.facts.Token = state
 			return nil
 		}
-		if claims.kind != kindAgent || engine.AgentSlot(claims.slot) != slot {
+		if claims.kind != kindAgent || engine.AgentSlot(claims.slot) != by.agent {
 			return InvalidField("token", "is not a credential of the payment's agent")
 		}
 		s.agent, version, expires = claims, claims.version, claims.expires
 	}
-	if user, ok := j.Terms.ParseUser(l.Text("userId")); ok {
-		profile, err := j.UserProfile(user)
+	if by.user != 0 {
+		profile, err := j.UserProfile(by.user)
 		if err != nil {
 			return err
 		}
 		if profile == nil {
 			return Conflict("invalid_transition", "the user of this payment is not known any more", nil)
 		}
-		s.user = credentialClaims{kind: kindUser, slot: uint32(user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
+		s.user = credentialClaims{kind: kindUser, slot: uint32(by.user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
 	}
-	return j.loadParties(slot, version, expires)
+	return j.loadParties(by.agent, version, expires)
 }
 
 // ReadPermit judges a permit that is to be redeemed, and returns the record of its payment. The record
 // may be anybody's: whoever has the permit has its leave. pay is what the caller is about to let
 // happen; nil: it does not say.
 func (j *Judge) ReadPermit(raw string, pay *Paying) (l Leaf, until engine.Time, err error) {
-	want := &permit.Want{Keys: j.Terms.Signing.Permits, Issuer: permitIssuer(j.Terms.Settings.Genesis), Now: j.LogTime()}
+	want := &permit.Want{Keys: j.Terms.Signing.Permits, Issuer: permitIssuer(j.Terms.Signing.genesis), Now: j.LogTime()}
 	if pay != nil {
 		want.Pay = pay.Statement
 	}

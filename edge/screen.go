@@ -158,30 +158,36 @@ func noList() *Refusal {
 	return Refuse("sanctions_data_unavailable", "no published sanctions list is active; no verdict can be given")
 }
 
-// gatherFacts verifies the credentials of the call and collects the facts for the static rules.
-// It folds the revisions of all profiles that it reads into the basis.
-func (j *Judge) gatherFacts(list *ofac.Index) error {
-	s := &j.screen
-	settings := j.Terms.Settings
+// beginFacts begins facts and record with what is in force, and checks the permit that is asked for.
+func (j *Judge) beginFacts(list *ofac.Index) error {
+	s, settings := &j.screen, j.Terms.Settings
 	s.facts = engine.Facts{
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list,
 	}
 	s.ahead = j.shared.deps.Published.ClocksAhead()
 	s.record = wire.Screen{
-		Idem: j.keyed(), Key: j.call.Caller.Key, Amount: s.request.Amount, Party: s.request.PartyKey(), Hold: s.hold, Permit: s.permit.seconds, Reference: referenceKey(j.call.Caller.Owner, s.reference),
-		Counts: j.call.Facilitator && s.hold != 0, // Whoever has the signed payment can make it.
+		Key: j.call.Caller.Key, Amount: s.request.Amount, Permit: s.permit.seconds,
 		Basis: engine.Basis{
 			List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion(),
 		},
 	}
-	if err := j.checkPermit(settings); err != nil {
+	s.agent, s.user = credentialClaims{}, credentialClaims{}
+	return j.checkPermit(settings)
+}
+
+// gatherFacts verifies the credentials of the call and collects the facts for the static rules.
+// It folds the revisions of all profiles that it reads into the basis.
+func (j *Judge) gatherFacts(list *ofac.Index) error {
+	s := &j.screen
+	if err := j.beginFacts(list); err != nil {
 		return err
 	}
+	s.record.Idem, s.record.Party, s.record.Hold, s.record.Reference = j.keyed(), s.request.PartyKey(), s.hold, referenceKey(j.call.Caller.Owner, s.reference)
+	s.record.Counts = j.call.Facilitator && s.hold != 0 // Whoever has the signed payment can make it.
 	var err error
 	if s.record.Used, err = j.LookForReference(s.record.Reference); err != nil {
 		return err
 	}
-	s.agent, s.user = credentialClaims{}, credentialClaims{}
 	if sandboxRule(j) == engine.RuleNoCredential {
 		s.facts.Token = engine.TokenMalformed
 		return nil

@@ -121,6 +121,13 @@ func (m *ledger) expireHolds() {
 	}
 }
 
+// expireOver looks at the hold of a record if its time is over and no tick has looked at it yet.
+func (m *ledger) expireOver(record uint64) {
+	if at, open := m.holdAt[record]; open && m.now >= m.holds.At(at).ExpiresAt {
+		m.expireHold(at)
+	}
+}
+
 // expireHold does what follows when the time of a hold is over. A payment returns where the policy
 // says that what nobody ends returns, or that none can be made that was not redeemed; a redeemed one
 // never does.
@@ -219,9 +226,7 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if at, open := m.holdAt[b.Leaf]; open && m.now >= m.holds.At(at).ExpiresAt {
-		m.expireHold(at)
-	}
+	m.expireOver(b.Leaf)
 	past, ended, stale := m.pastOf(b.Leaf, b.Past)
 	by, used, unknown := m.useOf(b.Reference, b.Used)
 	if stale || unknown {

@@ -31,9 +31,7 @@ func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
-	if at, open := m.holdAt[b.Leaf]; open && m.now >= m.holds.At(at).ExpiresAt {
-		m.expireHold(at)
-	}
+	m.expireOver(b.Leaf)
 	past, ended, stale := m.pastOf(b.Leaf, b.Past)
 	if stale {
 		goStale(r, m.endedFrom)
@@ -66,7 +64,7 @@ func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 			m.officers.alertOperator(s.Agent)
 		}
 		if decision.OpensCase() {
-			m.officers.enterCases(s, b.Leaf, r.Leaf, m.now)
+			m.officers.enterCases(s, b.Leaf, r.Leaf, r.Time)
 		}
 	}
 }
@@ -89,7 +87,7 @@ func (m *ledger) refusePay(b *wire.Pay, past *outcomeRow, ended bool, r *wire.Re
 		}
 		return wire.RefusedEnded
 	}
-	if refusal := m.refuseLeave(b); refusal != 0 {
+	if refusal := m.refuseLeave(b, r.Time); refusal != 0 {
 		return refusal
 	}
 	at, open := m.holdAt[b.Leaf]
@@ -110,14 +108,14 @@ func (m *ledger) refusePay(b *wire.Pay, past *outcomeRow, ended bool, r *wire.Re
 
 // refuseLeave returns why nobody gave the payment leave, or why that leave has ended; 0: it has leave.
 // Whether nobody has decided a review, or whether it was escalated, is answered alike.
-func (m *ledger) refuseLeave(b *wire.Pay) wire.Refusal {
-	if b.Until != 0 && m.now >= b.Until {
+func (m *ledger) refuseLeave(b *wire.Pay, now engine.Time) wire.Refusal {
+	if b.Until != 0 && now >= b.Until {
 		return wire.RefusedPermitOver
 	}
 	_, open := m.holdAt[b.Leaf]
 	switch b.Verdict {
 	case engine.Proceed:
-		if !open && m.now.Day() > b.ScreenedAt.Day()+1 {
+		if !open && now.Day() > b.ScreenedAt.Day()+1 {
 			return wire.RefusedLapsed
 		}
 		return 0
@@ -127,7 +125,7 @@ func (m *ledger) refuseLeave(b *wire.Pay) wire.Refusal {
 			return wire.RefusedWaiting
 		case !decided.approved:
 			return wire.RefusedRejected
-		case m.now >= decided.payBy:
+		case now >= decided.payBy:
 			return wire.RefusedLapsed
 		}
 		return 0
@@ -152,7 +150,7 @@ func (m *ledger) countedOn(b *wire.Pay) engine.Day {
 func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (decision engine.Decision, leftOut uint32) {
 	rules := m.settings.Rules()
 	if hits.Has(engine.RuleNoCredential) {
-		m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
+		m.observeNobody()
 		return rules.Decide(hits, m.settings.Policy), 0
 	}
 	observeCall(&m.moment, m.registry, noCounter{}, s)
@@ -160,7 +158,7 @@ func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (dec
 	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
 	leftOut = b.Seen | confirmRules
-	if m.countedOn(b) != m.now.Day() {
+	if m.countedOn(b) != m.moment.Now.Day() {
 		leftOut |= limitRules
 	}
 	if b.Op == wire.PayRedeem {

@@ -261,3 +261,11 @@ func (l *bookkeeping) judgedAgain(b *wire.Pay, r *wire.Result) {
 		l.redeemed[b.Leaf] = true
 	}
 }
+
+// noteReturned notes a leaf of an entry that gives back a payment and is no record's own.
+func (l *bookkeeping) noteReturned(out *Effects, i uint64) {
+	own := func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == out.FirstLeaf+i }
+	if strings.HasPrefix(string(out.Leaves[i].Data), `{"kind":"`+leaf.KindHoldReleased+`"`) && !slices.ContainsFunc(out.Results, own) {
+		l.returned[out.FirstLeaf+i] = true
+	}
+}

@@ -2,9 +2,7 @@ package fsm
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -141,10 +139,7 @@ func (l *bookkeeping) entry(t testing.TB, term uint64, entry []byte, out *Effect
 			l.profiles[out.FirstLeaf+uint64(i)] = p
 		}
 		l.deskLeaf(out, out.FirstLeaf+uint64(i), out.Leaves[i].Data)
-		if data := out.Leaves[i].Data; strings.HasPrefix(string(data), `{"kind":"`+leaf.KindHoldReleased+`"`) &&
-			!slices.ContainsFunc(out.Results, func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == out.FirstLeaf+uint64(i) }) {
-			l.returned[out.FirstLeaf+uint64(i)] = true
-		}
+		l.noteReturned(out, uint64(i))
 		if data := out.Leaves[i].Data; tellsOfHold(data) {
 			record, err := strconv.ParseUint(between(data, `"screenedLeaf":`, `,`), 10, 64)
 			require.NoError(t, err)

@@ -74,6 +74,10 @@ func TestTenantsAreApart(t *testing.T) {
 	before := n.store.Size()
 	bodies := n.foreignBodies()
 	for _, r := range n.publicRoutes() {
+		if r.Path == "/v1/permits/redeem" { // Whoever has a permit has its leave, and nobody's key makes one.
+			answer(t, n.do("globex", r.Method, r.Path, `{"permit":"x"}`), 422)
+			continue
+		}
 		if r.Scope != border.ScopeOwner || r.Path == "/v1/webhooks" && r.Method == http.MethodPost { // It names no owner: the key decides whose it is.
 			continue
 		}
@@ -174,7 +178,7 @@ func TestForeignRecordsReadAsNone(t *testing.T) {
 		}
 		walked++
 		body := `{"reason":"r"}`
-		if strings.HasSuffix(r.Path, "/settle") {
+		if strings.HasSuffix(r.Path, "/settle") || strings.HasSuffix(r.Path, "/confirm") {
 			body = `{}`
 		}
 		foreign, none := strings.Replace(r.Path, "{txnId}", n.txn, 1), strings.Replace(r.Path, "{txnId}", never, 1)

@@ -60,7 +60,7 @@ func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) error {
 	}
 	m.Time("screenedAt", x.At)
 	x.AppendHold(m)
-	if err := c.Judge.Terms.Signing.WritePermit(m, x); err != nil {
+	if err := c.WritePermit(m, x); err != nil {
 		return err
 	}
 	m.Name("latencyMs")
@@ -80,6 +80,11 @@ func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) error {
 		x.AppendCodes(m, "shadow", x.Shadow)
 	}
 	return nil
+}
+
+// WritePermit writes the permit that a record gives, if any.
+func (c *Request) WritePermit(m *strictjson.Members, x *leafjson.Screen) error {
+	return c.Judge.Terms.Signing.WritePermit(m, x)
 }
 
 // The members of a record, in the order they are shown.

@@ -5,7 +5,6 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
-	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
@@ -138,7 +137,7 @@ func renderConfirmed(c *border.Request, l *edge.Leaf, m *strictjson.Members) err
 	m.TextOrNull("rule", x.Rule.Code())
 	m.Text("reason", x.Reason())
 	m.Time("confirmedAt", x.At)
-	if err := c.Judge.Terms.Signing.WritePermit(m, x); err != nil {
+	if err := c.WritePermit(m, x); err != nil {
 		return err
 	}
 	state := l.Text("state")
@@ -184,7 +183,7 @@ func renderRedeemed(c *border.Request, l *edge.Leaf, m *strictjson.Members) erro
 
 // payRenderers are the renderers of the leaves that this file's calls write.
 func payRenderers(all map[string]border.Renderer) map[string]border.Renderer {
-	all[leaf.KindPaymentConfirmed], all[leaf.KindPaymentRedeemed] = renderConfirmed, renderRedeemed
+	all["payment.confirmed"], all["payment.redeemed"] = renderConfirmed, renderRedeemed
 	return all
 }
 

@@ -37,39 +37,36 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &wire.Pay{
-		Op: asked.Op, Leaf: l.Index, Verdict: l.Record.Verdict, ScreenedAt: l.Record.At, Amount: RecordAmount(l), Until: asked.Until,
+	of, err := Settlement(j, l, &Outcome{}) // What the log keeps of the payment is the same.
+	if err != nil {
+		return nil, err
 	}
-	by := j.Terms.payersOf(l)
-	b.Agent, b.Fleet, b.Operator, b.Screener = by.agent, by.fleet, by.operator, by.screener
+	b := &wire.Pay{
+		Common: of.Common, Op: asked.Op, Leaf: of.Leaf, Agent: of.Agent, Fleet: of.Fleet, Operator: of.Operator, Verdict: of.Verdict, ScreenedAt: of.ScreenedAt,
+		Amount: of.Recorded, Reference: of.Reference, Screener: of.Screener, Past: of.Past, Until: asked.Until,
+	}
 	if b.Verdict == engine.Review {
 		b.Seen = l.Record.Triggered
 	}
-	_, b.Reference = PaymentOf(j, l)
-	if b.Past, err = j.pastOf(l.Index); err != nil {
-		return nil, err
-	}
-	if err := j.judgeRecorded(l, &by, list, asked); err != nil {
+	if err := j.judgeRecorded(l, b.Agent, list, asked); err != nil {
 		return nil, err
 	}
 	b.Now = wire.AppendScreen(nil, &j.screen.record)
-	filters := []uint64{}
 	if operator := l.Text("operatorId"); operator != "" {
-		filters = append(filters, engine.FilterKey(engine.FilterOperator, operator))
+		b.Filters = append(b.Filters, engine.FilterKey(engine.FilterOperator, operator))
 	}
-	b.Common, err = j.Recorded(nil, filters...)
-	return b, err
+	return b, nil
 }
 
 // judgeRecorded judges what cannot change of a recorded payment, as of now, and leaves the judgement in
 // the judge's record.
-func (j *Judge) judgeRecorded(l *Leaf, by *payers, list *ofac.Index, asked *PayAsked) error {
+func (j *Judge) judgeRecorded(l *Leaf, slot engine.AgentSlot, list *ofac.Index, asked *PayAsked) error {
 	s := &j.screen
 	s.request, s.permit, s.again = requestOfRecord(l), asked.permit, true
 	if err := j.beginFacts(list); err != nil {
 		return err
 	}
-	if err := j.loadRecorded(by, asked.Token); err != nil {
+	if err := j.loadRecorded(l, slot, asked.Token); err != nil {
 		return err
 	}
 	if err := j.endedByClocks(); err != nil {
@@ -89,9 +86,9 @@ func (j *Judge) judgeRecorded(l *Leaf, by *payers, list *ofac.Index, asked *PayA
 
 // loadRecorded loads the parties of a recorded payment. Without a token the credentials count that the
 // registry has for them now.
-func (j *Judge) loadRecorded(by *payers, token string) error {
+func (j *Judge) loadRecorded(l *Leaf, slot engine.AgentSlot, token string) error {
 	s := &j.screen
-	profile, err := j.agentProfile(by.agent)
+	profile, err := j.agentProfile(slot)
 	if err != nil {
 		return err
 	}
@@ -108,22 +105,22 @@ func (j *Judge) loadRecorded(by *payers, token string) error {
 			s.facts.Token = state
 			return nil
 		}
-		if claims.kind != kindAgent || engine.AgentSlot(claims.slot) != by.agent {
+		if claims.kind != kindAgent || engine.AgentSlot(claims.slot) != slot {
 			return InvalidField("token", "is not a credential of the payment's agent")
 		}
 		s.agent, version, expires = claims, claims.version, claims.expires
 	}
-	if by.user != 0 {
-		profile, err := j.UserProfile(by.user)
+	if user, named := userOfRecord(j, l); named {
+		profile, err := j.UserProfile(user)
 		if err != nil {
 			return err
 		}
 		if profile == nil {
 			return Conflict("invalid_transition", "the user of this payment is not known any more", nil)
 		}
-		s.user = credentialClaims{kind: kindUser, slot: uint32(by.user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
+		s.user = credentialClaims{kind: kindUser, slot: uint32(user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
 	}
-	return j.loadParties(by.agent, version, expires)
+	return j.loadParties(slot, version, expires)
 }
 
 // ReadPermit judges a permit that is to be redeemed, and returns the record of its payment. The record

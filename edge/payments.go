@@ -111,25 +111,6 @@ func ReferencedRecord(j *Judge, reference string) (Leaf, error) {
 	return l, err
 }
 
-// payers are whose counters a recorded payment counts in, and the row of the API key that made its call.
-type payers struct {
-	agent    engine.AgentSlot
-	user     engine.UserSlot
-	fleet    engine.FleetSlot
-	operator engine.OperatorSlot
-	screener uint32
-}
-
-// payersOf reads them in a record; what it does not name is 0.
-func (t *Terms) payersOf(l *Leaf) (by payers) {
-	by.agent, _ = t.ParseAgent(l.Text("agentId"))
-	by.user, _ = t.ParseUser(l.Text("userId"))
-	by.fleet, _ = t.ParseFleet(l.Text("fleetId"))
-	by.operator, _ = t.ParseOperator(l.Text("operatorId"))
-	by.screener = t.screenerOf(l)
-	return by
-}
-
 // Outcome is a caller's report of what became of a payment.
 type Outcome struct {
 	Op     uint8       // wire.HoldSettle or wire.HoldRelease.
@@ -149,8 +130,10 @@ func Settlement(j *Judge, l *Leaf, o *Outcome) (*wire.Hold, error) {
 	if l.Record != nil {
 		b.Verdict, b.ScreenedAt = l.Record.Verdict, l.Record.At
 	}
-	by := j.Terms.payersOf(l)
-	b.Agent, b.Fleet, b.Operator, b.Screener = by.agent, by.fleet, by.operator, by.screener
+	b.Agent, _ = j.Terms.ParseAgent(l.Text("agentId"))
+	b.Fleet, _ = j.Terms.ParseFleet(l.Text("fleetId"))
+	b.Operator, _ = j.Terms.ParseOperator(l.Text("operatorId"))
+	b.Screener = j.Terms.screenerOf(l)
 	_, b.Reference = PaymentOf(j, l)
 	b.Forwarded = j.call.Facilitator
 	if b.Past, err = j.pastOf(l.Index); err != nil {

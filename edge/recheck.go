@@ -67,7 +67,7 @@ func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: j.Terms.Policy(), List: list,
 	}
 	s.record, s.agent, s.user = wire.Screen{}, credentialClaims{}, credentialClaims{}
-	if slot, ok := j.Terms.ParseUser(l.Text("userId")); ok && j.shared.deps.Published.User(slot) != nil {
+	if slot, ok := userOfRecord(j, l); ok && j.shared.deps.Published.User(slot) != nil {
 		s.user = credentialClaims{kind: kindUser, slot: uint32(slot)}
 	}
 	slot, _ := j.Terms.ParseAgent(l.Text("agentId"))
@@ -76,6 +76,11 @@ func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 	}
 	j.lookUpCleared(list)
 	return nil
+}
+
+// userOfRecord returns the user that a record names.
+func userOfRecord(j *Judge, l *Leaf) (engine.UserSlot, bool) {
+	return j.Terms.ParseUser(l.Text("userId"))
 }
 
 // requestOfRecord reads the request back from the member _request.

@@ -73,10 +73,14 @@ func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 func (m *ledger) soundPay(b *wire.Pay, s *wire.Screen, hits *engine.Hits) bool {
 	rules := m.settings.Rules()
 	return b.Leaf < m.size && b.Amount >= 0 && b.Verdict <= engine.Unknown && b.Op != 0 && b.Op <= wire.PayConfirm|wire.PayRedeem &&
-		len(b.Now) <= m.limits.FragmentBytes/2 && wire.DecodeScreen(b.Now, s) == nil && wire.UnpackHits(s, hits) &&
+		m.fitsBytes(2*len(b.Now), 0) && // In base64 it is a third longer, and Apply adds to it.
+		wire.DecodeScreen(b.Now, s) == nil && wire.UnpackHits(s, hits) &&
 		(s.Basis.Rules != rules.Number || rules.HasAll(hits.Mask)) && s.Amount == b.Amount && (s.Agent == b.Agent || hits.Has(engine.RuleNoCredential)) && s.Idem == nil && s.Hold == 0 &&
 		m.soundPermit(s.Permit) && soundCauses(s.Causes) && leaf.SoundFragment(s.Fragment) && m.soundPast(b.Leaf, b.Past)
 }
+
+// soundConfirms tells whether a payment can have been confirmed so often.
+func (m *ledger) soundConfirms(times uint8) bool { return times <= m.limits.ConfirmsMost }
 
 // refusePay returns why a payment can be neither confirmed nor redeemed; 0: it can.
 func (m *ledger) refusePay(b *wire.Pay, past *outcomeRow, ended bool, r *wire.Result) wire.Refusal {
@@ -100,7 +104,7 @@ func (m *ledger) refusePay(b *wire.Pay, past *outcomeRow, ended bool, r *wire.Re
 		return wire.RefusedUsed
 	case row.Unresolved != 0:
 		return wire.RefusedLapsed
-	case b.Op&wire.PayConfirm != 0 && row.Confirms >= m.limits.ConfirmsMost:
+	case b.Op&wire.PayConfirm != 0 && !m.soundConfirms(row.Confirms+1):
 		return wire.RefusedConfirms
 	}
 	return 0

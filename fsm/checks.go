@@ -15,7 +15,12 @@ func goStale(r *wire.Result, value uint64) { r.Code, r.Value = wire.Stale, value
 
 // fitsLeaf tells whether an edge's part of a leaf leaves room for Apply's part.
 func (m *core) fitsLeaf(fragment []byte, filters []uint64) bool {
-	return len(fragment) <= m.limits.FragmentBytes && len(filters) <= m.limits.FilterKeys
+	return m.fitsBytes(len(fragment), len(filters))
+}
+
+// fitsBytes is fitsLeaf for a number of bytes and of filters.
+func (m *core) fitsBytes(fragment, filters int) bool {
+	return fragment <= m.limits.FragmentBytes && filters <= m.limits.FilterKeys
 }
 
 func (m *core) soundWhitelist(w *engine.Whitelist) bool {

@@ -238,7 +238,7 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 	}
 	m.countHold(row)
 	told := max(row.Redeemed, 1) - 1
-	if row.Redeemed != 0 && (told < row.Leaf || !m.hasLeaf(told)) || row.Newest != 0 && (row.Newest <= row.Leaf || !m.hasLeaf(row.Newest)) || row.Confirms > m.limits.ConfirmsMost {
+	if row.Redeemed != 0 && (told < row.Leaf || !m.hasLeaf(told)) || row.Newest != 0 && (row.Newest <= row.Leaf || !m.hasLeaf(row.Newest)) || !m.soundConfirms(row.Confirms) {
 		return false
 	}
 	return m.hasLeaf(row.Leaf) && row.Amount >= 0 && (at == 1 || !row.before(m.holds.At(at/2))) &&

@@ -42,9 +42,15 @@ func (c *Request) AnswerLeaf(l *edge.Leaf) (Answer, error) {
 // This file implements the tipping-off wall (decision 33, "The tipping-off wall"). It decides
 // what a caller sees of a screening record, by verdict and by role (decision 43).
 
+// OpenRecord sets how much of a record's reason its reader may see, and reports whether it may see all.
+func (c *Request) OpenRecord(x *leafjson.Screen) bool {
+	x.Full = c.Key.SeesAll()
+	return x.Full
+}
+
 func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) error {
 	c.TxnID = x.TxnID()
-	x.Full = c.Key.SeesAll()
+	seesAll := c.OpenRecord(x)
 	m.Text("verdict", x.Verdict.String())
 	m.Text("txnId", c.TxnID)
 	m.TextOrNull("rule", x.Rule.Code())
@@ -75,7 +81,7 @@ func (c *Request) WriteScreen(x *leafjson.Screen, m *strictjson.Members) error {
 	if warnings := x.Warnings(); warnings != nil {
 		m.Raw("warnings", warnings)
 	}
-	if c.Key.SeesAll() {
+	if seesAll {
 		x.AppendCodes(m, "triggered", x.Triggered)
 		x.AppendCodes(m, "shadow", x.Shadow)
 	}

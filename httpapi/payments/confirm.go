@@ -130,7 +130,7 @@ func renderConfirmed(c *border.Request, l *edge.Leaf, m *strictjson.Members) err
 	if err != nil {
 		return err
 	}
-	x.Full = c.Key.SeesAll()
+	seesAll := c.OpenRecord(x)
 	c.TxnID = x.TxnID()
 	m.Text("verdict", x.Verdict.String())
 	m.Text("txnId", c.TxnID)
@@ -153,7 +153,7 @@ func renderConfirmed(c *border.Request, l *edge.Leaf, m *strictjson.Members) err
 	m.Uint("policyVersion", x.PolicyVersion)
 	m.Uint("listVersion", x.ListVersion)
 	m.Uint("index", x.Index)
-	if c.Key.SeesAll() {
+	if seesAll {
 		x.AppendCodes(m, "triggered", x.Triggered)
 		x.AppendCodes(m, "shadow", x.Shadow)
 	}

@@ -75,7 +75,7 @@ var CodeTable = []codeText{
 	{"missing_field", 422, "A required member is missing."},
 	{"unknown_field", 422, "The body has a member that is not known here; didYouMean names the one it is near to. On a screening call 400, and only for such a member unless strictness was asked for."},
 	{"invalid_disposition", 422, "disposition must be APPROVED, REJECTED or ESCALATE_SAR."},
-	{"role_not_allowed", 422, "A key of an operator or a caller may have the roles operator, screener, settler and viewer. All others are the institution's."},
+	{"role_not_allowed", 422, "A key of an operator or a caller may have the roles operator, screener, settler, viewer and gateway. All others are the institution's."},
 	{"policy_widening", 422, "A delegate may only narrow its parent's policy, and an operator's key may not give limits above the caps that the institution's policy sets (operators.caps)."},
 	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
 	{"agent_not_autonomous", 422, "Only autonomous agents are attested."},

@@ -77,6 +77,7 @@ type testNode struct {
 	readError    error                                          // If set, ReadIndex fails with it.
 	hidden       map[engine.AgentSlot]int                       // Agent reports these profiles as unknown for that many calls.
 	behind       engine.Time                                    // How far log time lags behind the leader's, until ReadIndex.
+	redeemed     map[string]bool                                // Permits that a stand-in for the API redeemed.
 }
 
 // testStart is 2026-03-22T03:33:28.589Z, a Sunday.
@@ -87,7 +88,7 @@ const testAdminSecret = "rg_live_admin000000000000000000000"
 
 var testRoles = map[string]uint16{
 	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer,
-	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer,
+	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer, "gateway": wire.RoleGateway,
 }
 
 func testSecret(role string) string {
@@ -105,7 +106,7 @@ func newTestNode(t testing.TB) *testNode {
 		t: t, builder: fsm.NewStatusBuilder(), machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, operators: map[engine.OperatorSlot]*engine.OperatorProfile{}, dispositions: map[uint64]uint64{},
-		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
+		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{}, redeemed: map[string]bool{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	n.disk = audittest.NewMemDir()

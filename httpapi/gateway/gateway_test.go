@@ -263,7 +263,7 @@ func TestRedeemAnswers(t *testing.T) {
 			}
 			if c.code == noVerdict {
 				require.Equal(t, noVerdict, w.Header().Get(errorHeader))
-				require.Equal(t, "2", w.Header().Get("Retry-After"), name)
+				require.Equal(t, c.status != 200, w.Header().Get("Retry-After") == "2", "what the API says of it goes on")
 			}
 		})
 	}

@@ -76,7 +76,6 @@ var importLaw = map[string][]string{
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
 	"httpapi/x402":       {"cluster/timing", "httpapi/guest", "ofac/identifier", "ofac/wallet"},
-	"httpapi/gateway":    {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"},
 	"httpapi/mcp":        {"engine", "httpapi/guest", "ofac/identifier", "strictjson"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
@@ -112,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -410,6 +411,7 @@ func TestWhatIsItsOwn(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RequestURI = target
+		r.URL, _ = url.ParseRequestURI(target)
 		g.ServeHTTP(w, r)
 		require.Equal(t, ours, w.Code != http.StatusTeapot, target)
 	}

@@ -2,10 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +11,6 @@ import (
 
 	"railguard/engine/permit"
 	"railguard/fsm/wire"
-	"railguard/httpapi/border"
 	"railguard/httpapi/gateway"
 )
 
@@ -57,34 +54,13 @@ func (n *testNode) gateway() *asked {
 	m, err := gateway.ReadMap(strings.NewReader(gatewayMap))
 	require.NoError(n.t, err)
 	room, err := gateway.New(gateway.Config{
-		API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n.redeeming().ServeHTTP(w, r) }), Map: m,
+		API: n.api.Handler(), Map: m,
 		Trust: func() (permit.Want, error) {
 			return permit.Want{Keys: n.permitKeys(), Issuer: testPublicURL, Now: n.LogTime()}, nil
 		},
 	})
 	require.NoError(n.t, err)
 	return &asked{n, room}
-}
-
-// redeeming is the API; where it cannot redeem permits yet, a stand-in does, which knows no log.
-func (n *testNode) redeeming() http.Handler {
-	if slices.ContainsFunc(n.publicRoutes(), func(r border.Route) bool { return r.Path == "/v1/permits/redeem" }) {
-		return n.api.Handler()
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/permits/redeem" {
-			n.api.Handler().ServeHTTP(w, r)
-			return
-		}
-		body, _ := io.ReadAll(r.Body)
-		if n.redeemed[string(body)] {
-			w.WriteHeader(http.StatusConflict)
-			_, _ = io.WriteString(w, `{"code":"permit_used"}`)
-			return
-		}
-		n.redeemed[string(body)] = true
-		_, _ = io.WriteString(w, `{"state":"redeemed","verdict":"PROCEED","txnId":"txn_standin"}`)
-	})
 }
 
 func (a *asked) ask(role, target, body string, headers ...string) *httptest.ResponseRecorder {
@@ -160,6 +136,30 @@ func TestGateway(t *testing.T) {
 	require.Equal(t, []any{403, "request_unmapped"}, []any{w.Code, w.Header().Get("X-Railguard-Error")}, "what the API cannot take is no payment")
 }
 
+// A permit is no leave any more if its agent was revoked meanwhile, or its payment given back.
+func TestGatewayJudgesOfNow(t *testing.T) {
+	n := newTestNode(t)
+	a := n.gateway()
+	n.addCaller("settler", "", wire.RoleSettler)
+	for verdict, end := range map[string]func(agent, txn string){
+		"BLOCK": func(agent, _ string) {
+			answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/revoke", `{"reason":"stolen"}`), 200)
+		},
+		"": func(_, txn string) {
+			answer(t, n.do("settler", "POST", "/v1/transactions/"+txn+"/release", `{"reason":"cancelled"}`), 200)
+		},
+	} {
+		agent, token := n.registered("")
+		screened := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":25,"cpWallet":"`+gatewayPayee+`","paymentRef":"inv-`+verdict+`","permit":{"aud":"https://pay.example.org"}}`), 200)
+		end(agent, textOf(screened, "txnId"))
+		w := a.ask("gateway", "payouts/v1/payouts", gatewayPayout, "Idempotency-Key", "inv-"+verdict, "railguard-permit", textOf(screened, "permit"))
+		require.Equal(t, 403, w.Code, w.Body.String())
+		require.Equal(t, verdict, w.Header().Get("X-Railguard-Verdict"))
+		require.Equal(t, map[string]string{"BLOCK": "", "": "permit_expired"}[verdict], w.Header().Get("X-Railguard-Error"))
+		require.NotContains(t, w.Body.String(), "R2")
+	}
+}
+
 // A permit that mode screen asked for is one of the API's own: the API behind can check it.
 func TestGatewaysPermit(t *testing.T) {
 	n := newTestNode(t)
@@ -178,7 +178,11 @@ func TestRoleGateway(t *testing.T) {
 	n := newTestNode(t)
 	a := n.gateway()
 	for _, r := range n.publicRoutes() {
-		if r.Roles == 0 || r.Path == "/v1/permits/redeem" {
+		if r.Roles == 0 {
+			continue
+		}
+		if r.Path == "/v1/permits/redeem" {
+			require.Equal(t, 422, n.do("gateway", "POST", r.Path, `{"permit":"x"}`).Code)
 			continue
 		}
 		require.Zero(t, (r.Roles|r.Outsiders)&wire.RoleGateway, r.Path)

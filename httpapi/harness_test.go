@@ -77,7 +77,6 @@ type testNode struct {
 	readError    error                                          // If set, ReadIndex fails with it.
 	hidden       map[engine.AgentSlot]int                       // Agent reports these profiles as unknown for that many calls.
 	behind       engine.Time                                    // How far log time lags behind the leader's, until ReadIndex.
-	redeemed     map[string]bool                                // Permits that a stand-in for the API redeemed.
 }
 
 // testStart is 2026-03-22T03:33:28.589Z, a Sunday.
@@ -106,7 +105,7 @@ func newTestNode(t testing.TB) *testNode {
 		t: t, builder: fsm.NewStatusBuilder(), machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
 		fleets: map[engine.FleetSlot]*engine.FleetProfile{}, operators: map[engine.OperatorSlot]*engine.OperatorProfile{}, dispositions: map[uint64]uint64{},
-		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{}, redeemed: map[string]bool{},
+		comments: map[uint64][]uint64{}, outcomes: map[uint64][]uint64{}, proposals: map[uint64]uint64{}, lists: map[[32]byte]*ofac.Index{}, matchers: ofac.Carried(), hidden: map[engine.AgentSlot]int{},
 		secrets: seal.NewSecrets([]byte("a cluster secret of the tests")),
 	}
 	n.disk = audittest.NewMemDir()

@@ -237,6 +237,7 @@ func TestRedeemAnswers(t *testing.T) {
 	}{
 		"expired":         {409, `{"code":"permit_expired"}`, 403, permitExpired},
 		"lapsed":          {409, `{"code":"approval_lapsed"}`, 403, permitExpired},
+		"given back":      {409, `{"code":"invalid_transition","state":"released"}`, 403, permitExpired},
 		"used":            {409, `{"code":"permit_used"}`, 403, permitUsed},
 		"invalid":         {422, `{"code":"permit_invalid"}`, 403, permitInvalid},
 		"mismatch":        {422, `{"code":"permit_mismatch","param":"amount"}`, 403, permitMismatch},

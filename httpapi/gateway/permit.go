@@ -98,8 +98,8 @@ func (q *question) redeem(raw string) *answer {
 		var why apiError
 		_ = json.Unmarshal(said.Body.Bytes(), &why)
 		switch why.Code {
-		case permitExpired, "approval_lapsed":
-			return &answer{outcome: permitExpired, message: "the permit has expired"}
+		case permitExpired, "approval_lapsed", "invalid_transition": // The last: the payment was given back.
+			return &answer{outcome: permitExpired, message: "the permit has ended"}
 		case permitUsed:
 			return &answer{outcome: permitUsed, message: "the permit was used before"}
 		case permitMismatch:

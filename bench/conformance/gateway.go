@@ -102,23 +102,23 @@ func checkGatewayPermit(p *probe) {
 	if a := p.post("/v1/permits/redeem", obj{"permit": "x"}); a.status == http.StatusNotFound {
 		p.skip("the target redeems no permits")
 	}
-	payer := p.register()
-	a, text := p.permitted(payer, "25.00", obj{"cpWallet": cleanWallet(), "permit": obj{"aud": gatewayAudience}})
-	_, others := p.permitted(payer, "25.00", obj{"cpWallet": cleanWallet()})
+	payer, payee := p.register(), cleanWallet()
+	a, text := p.permitted(payer, "25.00", obj{"cpWallet": payee, "permit": obj{"aud": gatewayAudience}})
+	_, others := p.permitted(payer, "25.00", obj{"cpWallet": payee})
 	pay := func(cents, to string, headers ...string) rawAnswer {
 		return g.ask(http.MethodPost, gatewayPermits+"/pay", `{"cents":`+cents+`,"currency":"USD","to":"`+to+`"}`, headers...)
 	}
 	with := func(token string) string { return "Railguard-Permit: " + token + "\r\n" }
 	parts := p.token(text)
-	g.refuses("no permit", "permit_missing", pay("2500", cleanWallet()))
-	g.refuses("an altered permit", "permit_invalid", pay("2500", cleanWallet(), with(parts.withSignature(flipped(parts.signature)))))
-	g.refuses("a credential", "permit_invalid", pay("2500", cleanWallet(), with(payer.token)))
-	g.refuses("two permits", "permit_invalid", pay("2500", cleanWallet(), with(text), with(text)))
-	g.refuses("a permit for another audience", "permit_invalid", pay("2500", cleanWallet(), with(others)))
-	g.refuses("another amount", "permit_mismatch", pay("2501", cleanWallet(), with(text)))
+	g.refuses("no permit", "permit_missing", pay("2500", payee))
+	g.refuses("an altered permit", "permit_invalid", pay("2500", payee, with(parts.withSignature(flipped(parts.signature)))))
+	g.refuses("a credential", "permit_invalid", pay("2500", payee, with(payer.token)))
+	g.refuses("two permits", "permit_invalid", pay("2500", payee, with(text), with(text)))
+	g.refuses("a permit for another audience", "permit_invalid", pay("2500", payee, with(others)))
+	g.refuses("another amount", "permit_mismatch", pay("2501", payee, with(text)))
 	g.refuses("another payee", "permit_mismatch", pay("2500", p.listedWallet(), with(text)))
-	g.refuses("a partial body", "request_partial", pay("2500", cleanWallet(), with(text), "X-Envoy-Auth-Partial-Body: true\r\n"))
-	leave := pay("2500", cleanWallet(), with(text), "X-Request-Id: same\r\n", "Idempotency-Key: same\r\n")
+	g.refuses("a partial body", "request_partial", pay("2500", payee, with(text), "X-Envoy-Auth-Partial-Body: true\r\n"))
+	leave := pay("2500", payee, with(text), "X-Request-Id: same\r\n", "Idempotency-Key: same\r\n")
 	p.expect(leave.status == http.StatusOK && leave.header.Get("X-Railguard-Txn") == a.text("txnId") && leave.header.Get("Railguard-Permit") == text, "a good permit: %d %s", leave.status, leave.body)
-	g.refuses("the same permit again", "permit_used", pay("2500", cleanWallet(), with(text), "X-Request-Id: same\r\n", "Idempotency-Key: same\r\n"))
+	g.refuses("the same permit again", "permit_used", pay("2500", payee, with(text), "X-Request-Id: same\r\n", "Idempotency-Key: same\r\n"))
 }

@@ -175,7 +175,7 @@ func TestPaths(t *testing.T) {
 	} {
 		method, target, _ := strings.Cut(call, " ")
 		_, r, said := m.find(method, target)
-		got := ""
+		var got string
 		if r != nil {
 			got = r.Match.Method + " " + r.Match.Path
 		} else {

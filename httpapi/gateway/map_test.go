@@ -3,10 +3,12 @@ package gateway
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 func readTestMap(t *testing.T) *Map {
@@ -125,6 +127,31 @@ func TestVectorsMap(t *testing.T) {
 			t.Skip("the vectors are not beside the project")
 		}
 	}
+}
+
+// The files that operators begin with are good ones, and go together.
+func TestDeployedFiles(t *testing.T) {
+	file, err := os.Open("../../deploy/envoy/gateway-map.yaml")
+	require.NoError(t, err)
+	defer file.Close()
+	m, err := ReadMap(file)
+	require.NoError(t, err)
+	envoy, err := os.ReadFile("../../deploy/envoy/envoy.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(envoy, new(map[string]any)))
+	profile := regexp.MustCompile(`path_prefix: /ext-authz/(\S+)`).FindStringSubmatch(string(envoy))
+	require.NotNil(t, m.profiles[profile[1]])
+	for _, p := range m.profiles {
+		for _, r := range p.Routes {
+			for name, s := range r.Values {
+				if s.Header != "" {
+					require.Contains(t, string(envoy), "- {exact: "+strings.ToLower(s.Header)+"}", "the gateway must send %s", name)
+				}
+			}
+		}
+	}
+	require.Contains(t, string(envoy), "failure_mode_allow: false")
+	require.Contains(t, string(envoy), "{exact: content-type}")
 }
 
 // What two servers could read differently is no path of a route, and none that is let through.

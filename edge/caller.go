@@ -69,7 +69,7 @@ func (k *Caller) Officer() bool { return k.Institution() && k.May(wire.RolePolic
 const RateDefault = 10_000
 
 // RoleNames are the names of the roles. The index of a name is the bit of its role.
-var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin", "settler", "viewer"}
+var RoleNames = [...]string{"operator", "screener", "reviewer", "auditor", "policy", "ops", "admin", "settler", "viewer", "gateway"}
 
 // RoleList names the roles of a mask, in the order of decision 33, "Roles".
 func RoleList(roles uint16) []string {

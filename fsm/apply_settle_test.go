@@ -38,6 +38,7 @@ func TestTheSpenderGivesNothingBack(t *testing.T) {
 		"house admin": {Roles: wire.RoleAdmin}, "house admin settler": {Roles: wire.RoleAdmin | wire.RoleSettler}, "house nothing": {},
 		"acme screener": {Owner: "cal_acme", Roles: wire.RoleScreener}, "acme second": {Owner: "cal_acme", Roles: wire.RoleScreener}, "acme nothing": {Owner: "cal_acme"},
 		"acme settler": {Owner: "cal_acme", Roles: wire.RoleSettler}, "acme both": {Owner: "cal_acme", Roles: wire.RoleScreener | wire.RoleSettler},
+		"acme gateway":   {Owner: "cal_acme", Roles: wire.RoleGateway | wire.RoleSettler},
 		"globex settler": {Owner: "cal_globex", Roles: wire.RoleSettler}, "globex both": {Owner: "cal_globex", Roles: wire.RoleScreener | wire.RoleSettler},
 	} {
 		keys[name] = w.keyWith(name, key)

@@ -187,7 +187,7 @@ func (m *core) settlesFor(common *wire.Common, screener uint32) bool {
 	if known && owner != key.Owner {
 		return key.Owner == ""
 	}
-	return key.Roles&(wire.RoleScreener|wire.RoleAdmin) == 0 && (known || key.Owner == "")
+	return key.Roles&(wire.RoleScreener|wire.RoleGateway|wire.RoleAdmin) == 0 && (known || key.Owner == "")
 }
 
 // recordEnds returns when the retention of a record ends if the group lives through the time

@@ -50,6 +50,7 @@ type Deps struct {
 	LoadList       rulebook.ListLoader    // nil: this node takes no list uploads.
 	Backup         operations.BackupSaver // nil: this server gives no backups.
 	Webhooks       *webhooks.Sender       // nil: this node sends none.
+	GatewayMap     string                 // SHA-256 of this node's map for gateways, in hex; "": none.
 	Ephemeral      bool                   // This is a throw-away development node. Its health answer says that the signing key will not last.
 
 	Witnesses      []cosigning.Witness // They cosign checkpoints while this node leads.
@@ -113,7 +114,7 @@ func New(deps Deps) (*API, error) {
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
 		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning,
-		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, Ephemeral: deps.Ephemeral,
+		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)
 	a.evidence.RegisterGauges(gauges)

@@ -87,7 +87,7 @@ const testAdminSecret = "rg_live_admin000000000000000000000"
 
 var testRoles = map[string]uint16{
 	"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer,
-	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer,
+	"auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer, "gateway": wire.RoleGateway,
 }
 
 func testSecret(role string) string {

@@ -59,12 +59,13 @@ func routeTable(n *testNode) string {
 	var page strings.Builder
 	page.WriteString(routePageHead)
 	page.WriteString("## Public API\n\n" + callTable(n.publicRoutes()))
-	page.WriteString("\n## Guests in front of the public API\n\nA setting switches each on ([x402](x402.md), [MCP](mcp.md)). What a guest asks the API, it asks with the caller's key.\n\n| call | guest | scope | roles |\n|---|---|---|---|\n")
+	page.WriteString("\n## Guests in front of the public API\n\nA setting switches each on ([x402](x402.md), [MCP](mcp.md), [gateway](gateway.md)). What a guest asks the API, it asks with the caller's key.\n\n| call | guest | scope | roles |\n|---|---|---|---|\n")
 	for _, o := range held.Operations {
 		if o.Guest != "" {
 			page.WriteString("| " + o.Method + " " + o.Path + " | " + o.Guest + " | " + o.Scope + " | " + strings.Join(o.Roles, ", ") + " |\n")
 		}
 	}
+	page.WriteString("| any method /ext-authz/{profile}/... | gateway | owner | gateway, screener |\n")
 	page.WriteString("\n## Admin listener\n\n" + callTable(n.adminRoutes()))
 	page.WriteString("\n" + costTable(n.t))
 	return page.String()
@@ -138,7 +139,7 @@ func TestEveryRouteEveryKey(t *testing.T) {
 	n := newTestNode(t)
 	n.api.WrongKeys = lanes.NewAddresses(1_000_000, 1_000_000, 16) // Most keys here are wrong.
 	dead := n.deadKeys()
-	for _, role := range []string{"settler", "viewer"} { // Other transcripts do not need these two.
+	for _, role := range []string{"settler", "viewer", "gateway"} { // Other transcripts do not need these.
 		n.addKey(wire.APIKey{ID: "key_" + role, Roles: testRoles[role]}, testSecret(role))
 	}
 	for role, bit := range testRoles {

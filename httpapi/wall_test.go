@@ -108,7 +108,7 @@ func TestNobodyOutsideIsToldOfSuspicion(t *testing.T) {
 
 // Bits of roles that a key of an operator cannot have give it nothing, however they came there.
 func TestRolesOfTheHouseAreItsOwn(t *testing.T) {
-	caller := edge.NewCaller(&wire.APIKey{ID: "k", Owner: "acme", Roles: border.AnyRole}, 1)
+	caller := edge.NewCaller(&wire.APIKey{ID: "k", Owner: "acme", Roles: border.AnyRole | wire.RoleGateway}, 1)
 	require.Equal(t, wire.RolesOfOutsiders, caller.Roles)
 	require.False(t, caller.SeesAll())
 	require.False(t, (&edge.Caller{Owner: "acme", Roles: wire.RoleAdmin}).SeesAll())

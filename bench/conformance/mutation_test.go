@@ -99,6 +99,15 @@ func permitWith(path string, value any) func(*spoiled) {
 	}
 }
 
+// gatewaySays changes a gateway's refusals of one code.
+func gatewaySays(code string, change func(*spoiled)) func(*spoiled) {
+	return func(s *spoiled) {
+		if strings.HasPrefix(s.path, "/ext-authz/") && s.tree != nil && s.tree["code"] == code {
+			change(s)
+		}
+	}
+}
+
 var mutations = []mutation{
 	{"a permit is altered", "P02", permitWith("pay.amount", "2500")},
 	{"a permit is signed by nobody", "P02", func(s *spoiled) {
@@ -125,6 +134,12 @@ var mutations = []mutation{
 	{"pay_hash is of another payment", "P06", permitWith("pay_hash", "RkNeX_3n-yoaAIqKC4brJrCbHq0tRQqAnOnTZynI34s")},
 	{"pay names another rail", "P06", permitWith("pay.rail", "USDT")},
 	{"a permit is taken for a credential", "P08", silence("R1_NO_CREDENTIAL")},
+	{"a gateway lets every verdict through", "P39", gatewaySays("payment_refused", func(s *spoiled) { s.status = 200 })},
+	{"a gateway tells the rule", "P39", gatewaySays("payment_refused", func(s *spoiled) { s.tree["rule"] = "R7_COUNTERPARTY_NAME_OFAC" })},
+	{"a gateway lets through what it cannot read", "P39", gatewaySays("request_unmapped", func(s *spoiled) { s.status = 200 })},
+	{"a gateway lets a part of a body through", "P39", gatewaySays("request_partial", func(s *spoiled) { s.status = 200 })},
+	{"a gateway takes a permit twice", "P39/permit", gatewaySays("permit_used", func(s *spoiled) { s.status = 200 })},
+	{"a gateway takes a permit for another payment", "P39/permit", gatewaySays("permit_mismatch", func(s *spoiled) { s.status = 200 })},
 	{"a batch's results change places", "X-BATCH-1", func(s *spoiled) {
 		if results, _ := s.tree["results"].([]any); s.path == batchPath && len(results) > 1 {
 			results[0], results[1] = results[1], results[0]

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,8 +36,9 @@ type target struct {
 // startTarget starts a cluster on fresh data and stops it when the test ends.
 func startTarget(t *testing.T, nodes int) *target {
 	t.Helper()
-	d := &target{Development: testcluster.StartDevelopment(t, nodes, "--test-clock")}
-	var err error
+	asked, err := filepath.Abs("testdata/gateway-map.yaml")
+	require.NoError(t, err)
+	d := &target{Development: testcluster.StartDevelopment(t, nodes, "--test-clock", "--gateway-map", asked)}
 	d.file, err = ReadDevFile(d.Folder)
 	require.NoError(t, err)
 	require.NoError(t, d.LetOneAct(t.Context()))

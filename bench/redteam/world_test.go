@@ -23,9 +23,9 @@ const spreadMax = 5 * time.Second // How long a key may take to be known on ever
 
 // Roles by owner. A key of an operator or a caller can have no other.
 var (
-	institutionRoles = []string{"operator", "screener", "settler", "viewer", "reviewer", "auditor", "policy", "ops", "admin"}
-	outsideRoles     = []string{"operator", "screener", "settler", "viewer"}
-	callerRoles      = []string{"screener", "settler", "viewer"}
+	institutionRoles = []string{"operator", "screener", "settler", "viewer", "gateway", "reviewer", "auditor", "policy", "ops", "admin"}
+	outsideRoles     = []string{"operator", "screener", "settler", "viewer", "gateway"}
+	callerRoles      = []string{"screener", "settler", "viewer", "gateway"}
 	officerRoles     = []string{"reviewer", "auditor", "policy", "ops", "admin"}
 )
 

@@ -18,8 +18,9 @@ type ClusterStatus struct {
 	MaxLevel     uint16       `json:"maxFeatureLevel"`
 	Matcher      uint16       `json:"matcherVersion"` // Version of the matcher in force; 0 before bootstrap.
 	LogTime      string       `json:"logTime"`
-	Log          *LogStatus   `json:"log,omitempty"`    // The transparency log, as this node shows it.
-	Secret       *Resealing   `json:"secret,omitempty"` // Only if this node was given former cluster secrets.
+	Log          *LogStatus   `json:"log,omitempty"`        // The transparency log, as this node shows it.
+	Secret       *Resealing   `json:"secret,omitempty"`     // Only if this node was given former cluster secrets.
+	GatewayMap   string       `json:"gatewayMap,omitempty"` // SHA-256 of this node's map for gateways, in hex; "": it has none.
 	TakeDown     TakeDown     `json:"takeDown"`
 	Warnings     []string     `json:"warnings"`
 }

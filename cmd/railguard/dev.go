@@ -30,6 +30,7 @@ type devFlags struct {
 	tls             bool
 	sandbox, mcp    bool
 	x402Upstream    string
+	gatewayMap      string
 }
 
 // devFile is DATA/dev.json: what other programs need to use the cluster.
@@ -83,6 +84,7 @@ first look, useless for compliance.`,
 	flags.BoolVar(&f.sandbox, "sandbox", false, "a sandbox: its own issuer, rg_test_ keys, and every answer there is to a counterparty's name that asks for it (docs/sandbox.md)")
 	flags.BoolVar(&f.mcp, "mcp", false, "every node answers at /mcp (docs/mcp.md)")
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "the x402 facilitator behind: every node answers at /x402 (docs/x402.md)")
+	flags.StringVar(&f.gatewayMap, "gateway-map", "", "what requests of a gateway pay: every node answers at /ext-authz (docs/gateway.md)")
 	cmd.AddCommand(newDevVerbs()...)
 	return cmd
 }
@@ -113,7 +115,7 @@ func runDev(ctx context.Context, f *devFlags, out io.Writer) error {
 	if f.httpBase < 1024 || f.httpBase+210 > 65535 {
 		return usageError("--http-base must be between 1024 and 65325")
 	}
-	if err := (&guestFlags{x402Upstream: f.x402Upstream}).checkSettings(); err != nil {
+	if err := (&guestFlags{x402Upstream: f.x402Upstream, gatewayFile: f.gatewayMap}).checkSettings(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
@@ -296,6 +298,9 @@ func (c *devCluster) serveArguments(node *devNode, folder string) []string {
 	if c.flags.x402Upstream != "" {
 		args = append(args, "--x402-upstream", c.flags.x402Upstream)
 	}
+	if c.flags.gatewayMap != "" {
+		args = append(args, "--gateway-map", c.flags.gatewayMap)
+	}
 	if c.flags.testClock {
 		args = append(args, "--test-clock")
 	}
@@ -401,6 +406,9 @@ func (c *devCluster) printWelcome(out io.Writer) {
 	}
 	if c.flags.x402Upstream != "" {
 		list += "The facilitator's URL for x402 resource servers (docs/x402.md): " + url + "/x402\n"
+	}
+	if c.flags.gatewayMap != "" {
+		list += "What a gateway asks (docs/gateway.md): " + url + "/ext-authz/PROFILE/...\n"
 	}
 	fmt.Fprintf(out, welcomeText, list, url, url, c.file.APIKey, demoWallet, demoName)
 }

@@ -16,7 +16,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"railguard/engine/permit"
 	"railguard/httpapi/border"
+	"railguard/httpapi/gateway"
 	"railguard/httpapi/mcp"
 	"railguard/httpapi/x402"
 	"railguard/seal"
@@ -226,6 +228,9 @@ type guestFlags struct {
 	x402Assets   []string
 	x402Timeout  time.Duration
 
+	gatewayFile string
+	gateway     *gateway.Map // Read from gatewayFile by checkSettings; nil: none.
+
 	webhookNetworks []string
 	sandbox         bool // A caller can ask for any answer by its name.
 	mcp             bool
@@ -245,6 +250,7 @@ func (f *guestFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.x402Upstream, "x402-upstream", "", "address of an x402 facilitator to put /x402/verify and /x402/settle in front of (its token: "+upstreamTokenName+"); empty: off")
 	flags.StringSliceVar(&f.x402Assets, "x402-assets", nil, "tokens worth a dollar, as NETWORK/ADDRESS/DECIMALS/CHAIN, e.g. eip155:84532/0x036CbD53842c5426634e7929541eC2318f3dCF7e/6/BASE (default: USDC on Ethereum, Base and Solana)")
 	flags.BoolVar(&f.consoleImport, "console-import", true, "take list files through the console too, from sessions with the role policy; off: on the admin listener alone")
+	flags.StringVar(&f.gatewayFile, "gateway-map", "", "file that says what requests of a gateway pay: Envoy asks about each at /ext-authz (docs/gateway.md); the same on every node; empty: off")
 	flags.BoolVar(&f.mcp, "mcp", false, "serve the Model Context Protocol at /mcp: tools for agents")
 	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
 }
@@ -281,20 +287,25 @@ func (f *guestFlags) checkSettings() error {
 	if _, err := readNetworks("--webhook-networks", f.webhookNetworks); err != nil {
 		return err
 	}
-	_, err := f.addFacilitator(http.NotFoundHandler(), nil)
-	return err
+	if _, err := f.addFacilitator(http.NotFoundHandler(), nil); err != nil {
+		return err
+	}
+	return f.readGatewayMap()
 }
 
 // addGuests puts all configured guests in front of the public API. Of the admin API the
 // console reaches only the upload of list files.
-func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, log *logs) (http.Handler, error) {
+func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, trust func() (permit.Want, error), log *logs) (http.Handler, error) {
 	console, err := f.makeConsole(api, admin, secrets)
 	if err != nil {
 		return nil, err
 	}
-	facilitator, err := f.addFacilitator(console, log)
-	if err != nil || !f.mcp {
-		return facilitator, err
+	front, err := f.addFacilitator(console, log)
+	if err == nil && f.mcp {
+		front, err = mcp.New(mcp.Config{API: front, PublicURL: publicURL, Version: version})
 	}
-	return mcp.New(mcp.Config{API: facilitator, PublicURL: publicURL, Version: version})
+	if err == nil && f.gateway != nil {
+		front, err = gateway.New(gateway.Config{API: front, Map: f.gateway, Trust: trust})
+	}
+	return front, err
 }

@@ -17,7 +17,7 @@ var operationVerbs = []verb{
 		path: "key create", group: "operation", short: "Create an API key; the secret is shown once", call: "POST /admin/keys",
 		fields: []field{
 			{flag: "name", required: true, help: "what it is for"},
-			{flag: "roles", required: true, kind: description.ListField, help: "operator, screener, settler, viewer; the institution's keys also reviewer, auditor, policy, ops, admin"},
+			{flag: "roles", required: true, kind: description.ListField, help: "operator, screener, settler, viewer, gateway; the institution's keys also reviewer, auditor, policy, ops, admin"},
 			{flag: "operator", help: "an operator's id or legal name: only its agents and fleets"},
 			{flag: "caller", help: "new: of a merchant, a gateway or a resource server, which sees only its own calls; or the id (cal_…) of one that has keys"},
 			{flag: "person", help: "whose key it is; two keys of one person are one person"},

@@ -121,7 +121,7 @@ func (w *past) callers() map[string]*edge.Caller {
 	return w.keys
 }
 
-var roles = map[string]uint16{"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer, "auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer}
+var roles = map[string]uint16{"operator": wire.RoleOperator, "screener": wire.RoleScreener, "reviewer": wire.RoleReviewer, "auditor": wire.RoleAuditor, "policy": wire.RolePolicy, "ops": wire.RoleOps, "settler": wire.RoleSettler, "viewer": wire.RoleViewer, "gateway": wire.RoleGateway}
 
 // live makes history: events for every audience.
 func (w *past) live() {

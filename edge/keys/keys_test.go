@@ -28,7 +28,7 @@ func TestAPIKeysAreRead(t *testing.T) {
 		{`{"name":"k","roles":"reviewer","operator":"Acme"}`, "role_not_allowed", "roles"},
 		{`{"name":"k","roles":"operator,screener,settler,viewer","operator":"Acme"}`, "", ""},
 		{`{"name":"k","roles":"auditor","caller":"new"}`, "role_not_allowed", "roles"},
-		{`{"name":"k","roles":"screener,settler,viewer","caller":"new"}`, "", ""},
+		{`{"name":"k","roles":"screener,settler,viewer,gateway","caller":"new"}`, "", ""},
 		{`{"name":"k","roles":"screener","caller":"cal_aaaaaaaaaaaa"}`, "invalid_field", "caller"},
 		{`{"name":"k","roles":"screener","caller":"Shop"}`, "invalid_field", "caller"},
 		{`{"name":"k","roles":"screener","caller":"new","operator":"Acme"}`, "invalid_field", "caller"},

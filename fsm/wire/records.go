@@ -346,11 +346,12 @@ const (
 	RoleAdmin
 	RoleSettler
 	RoleViewer
+	RoleGateway
 )
 
 // RolesOfOutsiders are the roles that a key of an operator or a caller may have. All others are
 // the institution's (decision 92).
-const RolesOfOutsiders = RoleOperator | RoleScreener | RoleSettler | RoleViewer
+const RolesOfOutsiders = RoleOperator | RoleScreener | RoleSettler | RoleViewer | RoleGateway
 
 // MayHold reports whether a key of an owner may have the roles.
 func MayHold(owner string, roles uint16) bool { return owner == "" || roles&^RolesOfOutsiders == 0 }

@@ -237,7 +237,7 @@ const (
 	BodyBatch                    // A list of screening calls; the handler splits it.
 )
 
-// AnyRole admits every valid key.
+// AnyRole admits every valid key but that of a gateway, which may ask for its requests and no more.
 const AnyRole = wire.RoleOperator | wire.RoleScreener | wire.RoleReviewer | wire.RoleAuditor |
 	wire.RolePolicy | wire.RoleOps | wire.RoleAdmin | wire.RoleSettler | wire.RoleViewer
 

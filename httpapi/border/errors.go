@@ -79,7 +79,7 @@ var CodeTable = []codeText{
 	{"invalid_disposition", 422, "disposition must be APPROVED, REJECTED or ESCALATE_SAR."},
 	{"permit_invalid", 422, "This is no permit of this service: its form, its signature, its issuer or its content."},
 	{"permit_mismatch", 422, "The permit is for another payment than pay says; param names the member that differs."},
-	{"role_not_allowed", 422, "A key of an operator or a caller may have the roles operator, screener, settler and viewer. All others are the institution's."},
+	{"role_not_allowed", 422, "A key of an operator or a caller may have the roles operator, screener, settler, viewer and gateway. All others are the institution's."},
 	{"policy_widening", 422, "A delegate may only narrow its parent's policy, and an operator's key may not give limits above the caps that the institution's policy sets (operators.caps)."},
 	{"delegation_depth_exceeded", 422, "A delegation chain has at most three generations below the root."},
 	{"agent_not_autonomous", 422, "Only autonomous agents are attested."},

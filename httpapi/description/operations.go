@@ -8,7 +8,7 @@ var operationsOperations = []Operation{
 		Answers: []Answer{{Status: 200, Of: struct {
 			KeyID     string   `json:"keyId"`
 			Name      string   `json:"name"`
-			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\", \"settler\", \"viewer\"]}"`
+			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\", \"settler\", \"viewer\", \"gateway\"]}"`
 			Owner     *string  `json:"owner" doc:"whose key it is: an operator (opr_…) or a caller (cal_…); null: the institution's"`
 			ExpiresAt *string  `json:"expiresAt" format:"date-time"`
 			Sessions  int64    `json:"sessions" doc:"how often the key's sessions in the console were ended"`

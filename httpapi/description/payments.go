@@ -95,7 +95,7 @@ var paymentsOperations = []Operation{
 		Codes:      Codes{404: "not_found", 409: "approval_lapsed permit_used limit_reached invalid_transition", 422: "unknown_field invalid_field"},
 	},
 	{
-		Name: "redeemPermit", Route: "POST /v1/permits/redeem", Tag: "screening", Scope: Owner, Roles: "screener",
+		Name: "redeemPermit", Route: "POST /v1/permits/redeem", Tag: "screening", Scope: Owner, Roles: "screener gateway",
 		Summary:    "Take the leave of a permit, once",
 		Text:       "The BLOCK rules are judged again, and the payment is consumed: one call gets 200 with the state redeemed, all others 409 permit_used. After a lost answer, retry with the same Idempotency-Key.",
 		Parameters: "timeout minIndex idempotencyKey",

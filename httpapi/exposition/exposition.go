@@ -164,6 +164,7 @@ var Help = map[string]string{
 	"railguard_webhook_missed_total":                     "Times a webhook was away for longer than events are kept, or history that no node could give was passed over for it after a day: what was there is lost to it.",
 	"railguard_webhook_unreadable_seconds":               "How long the webhook that waits longest has waited for history that this node cannot read, on the leader.",
 	"railguard_mcp_calls_total":                          "Calls of MCP tools by what came of them: result (any verdict) or error.",
+	"railguard_gateway_calls_total":                      "Requests that gateways asked about here, by what they were told.",
 	"railguard_x402_calls_total":                         "x402 payments verified and settled here, by what they were told.",
 	"railguard_x402_unbooked_total":                      "x402 payments that were made and could not be booked: the log names them, settle each by hand.",
 	"railguard_x402_upstream_seconds":                    "Time of a call of the x402 facilitator behind.",

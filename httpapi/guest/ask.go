@@ -129,6 +129,21 @@ func ByFacilitator(ctx context.Context) bool {
 	return marked
 }
 
+// gatewayKey is the context key of the gateway's mark.
+type gatewayKey struct{}
+
+// AsGateway marks the calls of Ask in ctx as made by this product's own room for gateways, which asks
+// with keys of the role gateway too. No request from outside can carry the mark.
+func AsGateway(ctx context.Context) context.Context {
+	return context.WithValue(ctx, gatewayKey{}, true)
+}
+
+// ByGateway tells whether AsGateway marked ctx.
+func ByGateway(ctx context.Context) bool {
+	marked, _ := ctx.Value(gatewayKey{}).(bool)
+	return marked
+}
+
 // RefuseQuery refuses a call with a query, as the API does for undeclared parameters: the
 // caller meant something by them, and no guest path takes any.
 func RefuseQuery(w http.ResponseWriter, r *http.Request) bool {

@@ -68,6 +68,7 @@ func replyJSON(c *border.Request, v any) (border.Answer, error) {
 func (o *Room) showClusterStatus(c *border.Request) (border.Answer, error) {
 	status := o.deps.Operations.Status(c.Context())
 	status.Log, status.Secret = o.deps.LogStatus(c.Context()), o.secretStatus(c)
+	status.GatewayMap = o.deps.GatewayMap
 	return replyJSON(c, status)
 }
 

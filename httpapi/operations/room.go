@@ -25,6 +25,7 @@ type Deps struct {
 	Quorum     func(ctx context.Context) string            // Says that the log's quorum of witnesses is not met; "": it is, or none is demanded.
 	Version    string
 	LogLevel   *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
+	GatewayMap string         // SHA-256 of this node's map for gateways, in hex; "": none.
 	Backup     BackupSaver    // nil: this server gives no backups.
 	Ephemeral  bool           // This is a throw-away development node. Its health answer says that the signing key will not last.
 }

@@ -127,7 +127,8 @@ func (j *Judge) loadRecorded(l *Leaf, slot engine.AgentSlot, token string) error
 // may be anybody's: whoever has the permit has its leave. pay is what the caller is about to let
 // happen; nil: it does not say.
 func (j *Judge) ReadPermit(raw string, pay *Paying) (l Leaf, until engine.Time, err error) {
-	want := &permit.Want{Keys: j.Terms.Signing.Permits, Issuer: permitIssuer(j.Terms.Signing.genesis), Now: j.LogTime()}
+	terms := j.shared.Now() // With the newest keys, whenever the call began.
+	want := &permit.Want{Keys: terms.Signing.Permits, Issuer: permitIssuer(terms.Signing.genesis), Now: j.LogTime()}
 	if pay != nil {
 		want.Pay = pay.Statement
 	}
@@ -138,7 +139,7 @@ func (j *Judge) ReadPermit(raw string, pay *Paying) (l Leaf, until engine.Time, 
 	if err != nil {
 		return Leaf{}, 0, err
 	}
-	index, ok := j.Terms.IDs.ParseTxn(claims.TxnID)
+	index, ok := terms.IDs.ParseTxn(claims.TxnID)
 	if !ok {
 		return Leaf{}, 0, Refuse("permit_invalid", "the permit names no payment of this log")
 	}

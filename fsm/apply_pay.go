@@ -71,12 +71,18 @@ func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 
 // soundPay reads the judgement of a Pay, and tells whether an edge can have written it.
 func (m *ledger) soundPay(b *wire.Pay, s *wire.Screen, hits *engine.Hits) bool {
-	rules := m.settings.Rules()
-	return b.Leaf < m.size && b.Amount >= 0 && b.Verdict <= engine.Unknown && b.Op != 0 && b.Op <= wire.PayConfirm|wire.PayRedeem &&
+	return m.hasLeaf(b.Leaf) && b.Amount >= 0 && b.Verdict <= engine.Unknown && b.Op != 0 && b.Op <= wire.PayConfirm|wire.PayRedeem &&
 		m.fitsBytes(2*len(b.Now), 0) && // In base64 it is a third longer, and Apply adds to it.
 		wire.DecodeScreen(b.Now, s) == nil && wire.UnpackHits(s, hits) &&
-		(s.Basis.Rules != rules.Number || rules.HasAll(hits.Mask)) && s.Amount == b.Amount && (s.Agent == b.Agent || hits.Has(engine.RuleNoCredential)) && s.Idem == nil && s.Hold == 0 &&
+		soundHits(s, hits) && s.Amount == b.Amount && (s.Agent == b.Agent || hits.Has(engine.RuleNoCredential)) && s.Idem == nil && s.Hold == 0 &&
 		m.soundPermit(s.Permit) && soundCauses(s.Causes) && leaf.SoundFragment(s.Fragment) && m.soundPast(b.Leaf, b.Past)
+}
+
+// soundHits tells whether the rule set of a judgement has the rules that hit. A rule set that is not in
+// force makes the judgement stale.
+func soundHits(s *wire.Screen, hits *engine.Hits) bool {
+	rules := engine.RuleSetNumbered(s.Basis.Rules)
+	return rules == nil || rules.HasAll(hits.Mask)
 }
 
 // soundConfirms tells whether a payment can have been confirmed so often.
@@ -152,11 +158,10 @@ func (m *ledger) countedOn(b *wire.Pay) engine.Day {
 // the officer saw who approved it, those that would take it for another payment, those about a day
 // that is over, and for a mere redeem all that are no BLOCK.
 func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (decision engine.Decision, leftOut uint32) {
-	rules := m.settings.Rules()
 	if hits.Has(engine.RuleNoCredential) {
-		m.observeNobody()
-		return rules.Decide(hits, m.settings.Policy), 0
+		return m.judgeNobody(hits), 0
 	}
+	rules := engine.RuleSetNumbered(s.Basis.Rules) // It is in force, or the judgement would be stale.
 	observeCall(&m.moment, m.registry, noCounter{}, s)
 	m.moment.Counted = true
 	live := rules.JudgeLive(&m.moment)
@@ -169,7 +174,7 @@ func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (dec
 		leftOut |= rules.ReviewRules()
 	}
 	hits.Leave(leftOut)
-	return rules.Decide(hits, m.settings.Policy), leftOut
+	return rules.Decide(hits, m.moment.Policy), leftOut
 }
 
 // noCounter counts nothing: the payment was counted when it was screened.
@@ -233,7 +238,9 @@ func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftO
 			state = HoldRedeemed
 		}
 	}
-	m.placeJudgement(b, s)
+	m.nameProfiles(s) // It may write profiles first, so that the leaf of the judgement is known only after it.
+	c.Leaf = m.size
+	m.ids.putTxn(&c.Txn, b.Leaf)
 	event := leaf.Confirmed{
 		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Verdict: d.Verdict.String(), Rule: d.Code(),
 		ListVersion: c.ListVersion, PolicyVersion: c.PolicyVersion, Until: c.HoldUntil, Approved: b.Verdict == engine.Review, LeftOut: leftOut,
@@ -262,22 +269,6 @@ func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftO
 		filters = m.officers.caseFilters(filters, s)
 	}
 	m.writeEvent(kind, event, &b.Common, r, filters...)
-}
-
-// placeJudgement gives a judgement its profiles and its place in the log. It writes profiles first, so
-// that the leaf of the judgement is the next one.
-func (m *ledger) placeJudgement(b *wire.Pay, s *wire.Screen) {
-	c := &m.written
-	if c.Judged {
-		if s.Agent != 0 {
-			c.Profile = m.profileOf(s.Agent)
-		}
-		if s.User != 0 {
-			c.User = m.profileOfUser(s.User)
-		}
-	}
-	c.Leaf = m.size
-	m.ids.putTxn(&c.Txn, b.Leaf)
 }
 
 // withdrawLeave gives back a payment that is a BLOCK now, as the leaf judged says.

@@ -108,15 +108,15 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 
 // screenUnknown writes the record of a call without a usable credential.
 func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
-	decision := m.settings.Rules().Decide(hits, m.settings.Policy)
-	m.observeNobody()
+	decision := m.judgeNobody(hits)
 	m.describeCall(s, &decision)
 	m.finishScreen(s, &decision, r)
 }
 
-// observeNobody makes the moment of a call in which nobody is judged.
-func (m *ledger) observeNobody() {
+// judgeNobody decides a call without a usable credential.
+func (m *ledger) judgeNobody(hits *engine.Hits) engine.Decision {
 	m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
+	return m.settings.Rules().Decide(hits, m.settings.Policy)
 }
 
 func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {

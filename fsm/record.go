@@ -73,13 +73,8 @@ func (m *ledger) describeEvidence(c *leaf.Screen, s *wire.Screen) {
 // profiles, and returns its bytes.
 func (m *ledger) placeRecord(s *wire.Screen) []byte {
 	c := &m.written
+	m.nameProfiles(s)
 	if c.Judged {
-		if s.Agent != 0 {
-			c.Profile = m.profileOf(s.Agent)
-		}
-		if s.User != 0 {
-			c.User = m.profileOfUser(s.User)
-		}
 		if s.Agent != 0 {
 			link := m.registry.linkAgent(s.Agent)
 			c.Sequence, c.Previous = link.AgentSequence, link.AgentPrevious
@@ -93,6 +88,17 @@ func (m *ledger) placeRecord(s *wire.Screen) []byte {
 	from := len(m.recordBlock)
 	m.recordBlock = leaf.AppendScreen(m.recordBlock, c)
 	return m.recordBlock[from:len(m.recordBlock):len(m.recordBlock)]
+}
+
+// nameProfiles gives the record its profiles.
+func (m *ledger) nameProfiles(s *wire.Screen) {
+	c := &m.written
+	if c.Judged && s.Agent != 0 {
+		c.Profile = m.profileOf(s.Agent)
+	}
+	if c.Judged && s.User != 0 {
+		c.User = m.profileOfUser(s.User)
+	}
 }
 
 const (

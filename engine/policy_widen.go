@@ -52,6 +52,7 @@ func Widens(old, new *Policy) []string {
 	note(new.HoldsReturn && !old.HoldsReturn, "holds.onExpiry")
 	note(widerBound(old.UnresolvedCount, new.UnresolvedCount), "holds.alert.count")
 	note(old.UnresolvedSum != NoLimit && (new.UnresolvedSum == NoLimit || new.UnresolvedSum > old.UnresolvedSum), "holds.alert.amount")
+	note(new.reconcilesLess(old), "reconcile")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	note(old.RetroSuspend && !new.RetroSuspend, "retro.suspend")
 	before, after := old.operatorCaps(), new.operatorCaps()

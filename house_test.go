@@ -111,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module
@@ -127,7 +127,7 @@ var externalLaw = map[string][]string{
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "edge/rulebook", "httpapi/casework", "httpapi/rulebook"},
 	"github.com/cloudflare/circl":             {"audit/note"},
-	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/exposition", "httpapi/mcp", "httpapi/x402", "webhooks"},
+	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/reconciliation", "httpapi/exposition", "httpapi/mcp", "httpapi/x402", "webhooks"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},

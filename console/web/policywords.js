@@ -50,6 +50,7 @@ export const settings = [
   ['holds.alert.amount', 'Unresolved payments, sum', 'From which sum of unresolved payments of one agent on an alert opens.', usd, 'by no sum'],
   ['permits.audience', 'Permits are for', 'For whom a permit is if the call does not say.', plain, 'this service'],
   ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.join(', ') || 'none' : String(v))],
+  ['reconcile', 'Rails to be compared', 'How often each rail is compared with the log, at least; whoever runs the nodes is told when one is overdue.', (v) => (Array.isArray(v) ? v.map((x) => `${x.rail} every ${x.every}`).join(', ') || 'none' : String(v)), 'none'],
   ['registration.onMatch', 'A listed operator registers', 'issue: it gets a credential, and its payments are blocked. refuse: not at all.', plain],
   ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],
 ].map(([path, label, what, say, none]) => ({path, label, what, say, none, standard: defaults[path]}));

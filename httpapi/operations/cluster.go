@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +69,7 @@ func replyJSON(c *border.Request, v any) (border.Answer, error) {
 func (o *Room) showClusterStatus(c *border.Request) (border.Answer, error) {
 	status := o.deps.Operations.Status(c.Context())
 	status.Log, status.Secret = o.deps.LogStatus(c.Context()), o.secretStatus(c)
+	status.Warnings = append(slices.Clip(status.Warnings), o.deps.Overdue()...)
 	return replyJSON(c, status)
 }
 

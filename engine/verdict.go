@@ -86,6 +86,17 @@ func (h *Hits) Add(id RuleID, sub Sub) {
 // Has reports whether rule id fired.
 func (h *Hits) Has(id RuleID) bool { return h.Mask&(1<<id) != 0 }
 
+// Leave takes the hits of some rules out; bit n of the mask is rule Rn.
+func (h *Hits) Leave(mask uint32) {
+	h.Mask &^= mask
+	for id := RuleID(1); id < RuleBits; id++ {
+		if mask&(1<<id) != 0 {
+			h.Subs[id] = 0
+		}
+	}
+	h.ListStale = h.ListStale && mask&(1<<RulePossibleName) == 0
+}
+
 // Merge adds the hits of other. If both have a rule, h keeps its own sub-reason.
 func (h *Hits) Merge(other *Hits) {
 	for id := RuleID(1); id < RuleBits; id++ {

@@ -14,6 +14,9 @@ const (
 	KindHoldSettled  = "hold.settled"
 	KindHoldReleased = "hold.released"
 
+	KindPaymentConfirmed = "payment.confirmed" // A recorded payment was judged again, and perhaps redeemed at once.
+	KindPaymentRedeemed  = "payment.redeemed"
+
 	// KindClusterLineage is the first leaf of a restored backup's epoch.
 	KindClusterLineage = "cluster.restored"
 
@@ -102,7 +105,8 @@ var alertNames = [...]string{
 	wire.AlertRetroHit: "retro_hit", wire.AlertLate: "late_settle", wire.AlertOverLimit: "over_limit", wire.AlertNotAllowed: "not_allowed",
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
 	wire.AlertUnresolved: "unresolved_payment", wire.AlertAlone: "done_alone",
-	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed", wire.AlertReport: "sanctions_report", wire.AlertReconciled: "reconciliation_fault",
+	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed", wire.AlertReport: "sanctions_report",
+	wire.AlertUnpermitted: "unpermitted", wire.AlertReconciled: "reconciliation_fault",
 }
 
 // lookNames are the kinds of look, by wire's numbers. The names never change.

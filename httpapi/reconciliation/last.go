@@ -35,9 +35,10 @@ type follower struct {
 	runs     map[string]lastRun
 }
 
-// followSteps is how many leaves are examined at most when somebody asks. A node that has more to
-// read knows less until somebody asks again.
-const followSteps = 8192
+// olderSteps is how many of the older leaves, or filters of segments, are examined at most when
+// somebody asks. A node that has more to read knows less until somebody asks again. Of new leaves
+// there are as many as were written since.
+const olderSteps = 8192
 
 // leafValues bounds the values of a leaf's JSON.
 const leafValues = 4096
@@ -52,13 +53,13 @@ func (r *Room) last() (runs map[string]lastRun, known bool) {
 		f.down, f.begun, f.runs = f.up, true, map[string]lastRun{}
 	}
 	ofKind := []uint64{engine.FilterKey(engine.FilterKind, leaf.KindReconciled)}
-	done, err := history.Scan(audit.Query{From: f.up, To: history.Size(), Keys: ofKind, Examine: followSteps}, func(_ uint64, stored audit.Leaf) bool {
+	done, err := history.Scan(audit.Query{From: f.up, To: history.Size(), Keys: ofKind}, func(_ uint64, stored audit.Leaf) bool {
 		f.take(stored.Data, true)
 		return true
 	})
 	f.up = max(f.up, done.Next)
 	if err == nil && !f.whole {
-		done, err = history.Scan(audit.Query{To: f.down, Newest: true, Keys: ofKind, Examine: followSteps}, func(_ uint64, stored audit.Leaf) bool {
+		done, err = history.Scan(audit.Query{To: f.down, Newest: true, Keys: ofKind, Examine: olderSteps}, func(_ uint64, stored audit.Leaf) bool {
 			f.take(stored.Data, false)
 			return len(f.runs) < len(rails)
 		})
@@ -135,6 +136,9 @@ func (r *Room) railAges() (all []railAge) {
 
 // Overdue says of each rail that was not compared for longer than the policy allows since when.
 func (r *Room) Overdue() (warnings []string) {
+	if settings := r.deps.Published.Settings(); settings == nil || settings.Policy == nil || len(settings.Policy.Reconcile) == 0 {
+		return nil // Probes ask often.
+	}
 	for _, s := range r.railAges() {
 		switch {
 		case !s.overdue:

@@ -117,6 +117,30 @@ func (h *hostile) record() *leafjson.Screen {
 	return x
 }
 
+// permitKeys are those of a service with one key for permits.
+func permitKeys(t testing.TB) *signingKeys {
+	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), slices.Repeat([]byte{7}, 32))
+	require.NoError(t, err)
+	return &signingKeys{
+		genesis: &wire.Genesis{PublicURL: "https://guard.example.org", LogKeys: "guard.example.org/log+1+k"},
+		source:  []*wire.SigningKey{{KID: "pm-v1", For: wire.ForPermits}}, private: map[string]*ecdsa.PrivateKey{"pm-v1": private},
+	}
+}
+
+// BenchmarkWritePermit is all that a permit costs the answer to a call (statement P40).
+func BenchmarkWritePermit(b *testing.B) {
+	h := hostile{rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(1, 1))}
+	keys, x := permitKeys(b), h.record()
+	var m strictjson.Members
+	b.ReportAllocs()
+	for b.Loop() {
+		m = m[:0]
+		if err := keys.WritePermit(&m, x); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // claimsOf are the claims of the permit of a record.
 func claimsOf(t *testing.T, keys *signingKeys, x *leafjson.Screen) (claims string) {
 	var m strictjson.Members
@@ -134,12 +158,7 @@ func claimsOf(t *testing.T, keys *signingKeys, x *leafjson.Screen) (claims strin
 // not. Each is one of a pair: where two records agree in what a permit tells, their permits differ in
 // the record's own hash alone, whatever else the records hold.
 func TestPermitTellsNothingElse(t *testing.T) {
-	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), slices.Repeat([]byte{7}, 32))
-	require.NoError(t, err)
-	keys := &signingKeys{
-		genesis: &wire.Genesis{PublicURL: "https://guard.example.org", LogKeys: "guard.example.org/log+1+k"},
-		source:  []*wire.SigningKey{{KID: "pm-v1", For: wire.ForPermits}}, private: map[string]*ecdsa.PrivateKey{"pm-v1": private},
-	}
+	keys := permitKeys(t)
 	for i := range uint64(5_000) {
 		var told [2]string
 		for side := range told {

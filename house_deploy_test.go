@@ -136,7 +136,7 @@ var wakeUp = []string{
 	"railguard_settle_marked_total", "railguard_shares_refused_total", "railguard_structuring_displaced_total",
 	"railguard_alerts_unlisted_total", "railguard_sar_unlisted_total", "railguard_x402_unbooked_total",
 	"railguard_webhook_dead_letters_total", "railguard_webhook_missed_total", "railguard_webhook_unreadable_seconds",
-	"railguard_alerts_open", "railguard_sar_overdue", "railguard_review_overdue", "railguard_review_oldest_age_seconds",
+	"railguard_reconciliation_overdue", "railguard_alerts_open", "railguard_sar_overdue", "railguard_review_overdue", "railguard_review_oldest_age_seconds",
 }
 
 // Each of these metrics has an alert.

@@ -111,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module
@@ -127,7 +127,7 @@ var externalLaw = map[string][]string{
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "edge/rulebook", "httpapi/casework", "httpapi/rulebook"},
 	"github.com/cloudflare/circl":             {"audit/note"},
-	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/exposition", "httpapi/gateway", "httpapi/mcp", "httpapi/x402", "webhooks"},
+	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/reconciliation", "httpapi/exposition", "httpapi/gateway", "httpapi/mcp", "httpapi/x402", "webhooks"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},
@@ -147,11 +147,11 @@ var externalLaw = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk":  {"httpapi/mcp"},
 	"github.com/spf13/cobra":                  {"cmd/railguard", "bench/cmd/railguard-bench"},
 	"github.com/spf13/pflag":                  {"cmd/railguard"},
-	"github.com/stretchr/testify":             {"cluster/porttest", "bench/sim", "edge/edgetest"},
+	"github.com/stretchr/testify":             {"cluster/porttest", "bench/sim", "edge/edgetest", "engine/vectors"},
 	"github.com/aclements/go-moremath":        {"bench/load"},
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/chromedp/cdproto":             {}, // Only the tests of console use it.
-	"github.com/chromedp/chromedp":            {},
+	"github.com/chromedp/chromedp":            {"console/browsertest"},
 	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"},
 }
 

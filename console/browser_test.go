@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -19,26 +18,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/testcluster"
+	"railguard/console/browsertest"
 )
 
 // The times are long enough for a busy, slow machine.
 const (
 	walkMax  = 15 * time.Minute
-	patience = 3 * time.Minute // How long to wait until something shows.
+	patience = browsertest.Patience
 )
 
 // browser is the installed Chromium, or the test is skipped.
 func browser(t *testing.T) string {
-	if testing.Short() {
-		t.Skip("walks a browser through the console: not in the short form")
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			return found
-		}
-	}
-	t.Skip("no Chromium on this machine (apt-get install chromium): the console's pages are not walked")
-	return ""
+	return browsertest.Path(t, "the console's pages are not walked")
 }
 
 // site is a running development cluster.
@@ -131,13 +122,8 @@ type tab struct {
 
 // window opens a browser window with a fresh profile for one node.
 func (s *site) window(node int, more ...chromedp.ExecAllocatorOption) *tab {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser(s.t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 860), chromedp.Flag("lang", "en-GB"))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
-	s.t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	s.t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, walkMax)
-	s.t.Cleanup(cancel)
+	options := []chromedp.ExecAllocatorOption{chromedp.WindowSize(1280, 860), chromedp.Flag("lang", "en-GB")}
+	ctx := browsertest.Window(s.t, browser(s.t), walkMax, append(options, more...)...)
 	w := &tab{t: s.t, ctx: ctx, origin: "http://" + s.Nodes[node].HTTP}
 	chromedp.ListenTarget(ctx, w.watch)
 	w.do(network.Enable(), log.Enable(), runtime.Enable())

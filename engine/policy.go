@@ -51,6 +51,8 @@ type Policy struct {
 	ListReviewAge     Time       `cbor:"49,keyasint"`           // ofac.reviewAge: after so long without a confirmed list each payment is reviewed. Default 7 days.
 	OperatorDaily     USD        `cbor:"47,keyasint"`           // operators.dailyLimitUSDC: of an operator that has no limit of its own; NoLimit when not set.
 
+	Reconcile []Reconciliation `cbor:"55,keyasint,omitempty"` // reconcile: how often rails are compared with the log, at least.
+
 	PermitAudience string     `cbor:"51,keyasint,omitempty"` // permits.audience: for whom a permit is if the call does not say; "": for the service itself.
 	PermitNeed     PermitNeed `cbor:"52,keyasint,omitempty"` // permits.required: which payments are to be redeemed before they are settled. Default review.
 

@@ -135,6 +135,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			r.readHolds(path, value, policy)
 		case "permits":
 			r.readPermits(path, value, policy)
+		case "reconcile":
+			policy.Reconcile = r.readReconcile(path, value)
 		case "jurisdictions":
 			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
@@ -144,13 +146,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "operators":
 			r.readOperators(path, value, policy)
 		case "registration":
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "onMatch" {
-					r.addUnknown(path)
-					return
-				}
-				policy.RefuseOnMatch = r.readChoice(path, value, "issue", "refuse") == 1
-			})
+			r.readRegistration(path, value, policy)
 		default:
 			r.addUnknown(path)
 		}
@@ -159,6 +155,16 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readRegistration(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "onMatch" {
+			r.addUnknown(path)
+			return
+		}
+		policy.RefuseOnMatch = r.readChoice(path, value, "issue", "refuse") == 1
+	})
 }
 
 func (r *documentReader) readPayer(param string, value json.RawMessage, policy *Policy) {

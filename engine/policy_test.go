@@ -92,6 +92,7 @@ const fullPolicy = `{"rules":{"R17":"shadow","R10_SINGLE_TX_LIMIT":{"mode":"bloc
 	"requireCounterparty":"all","payer":{"mustBeOperators":"review"},"allowedCounterpartyTypes":["business"],"counterpartyCaps":{"exchange":3000},
 	"ofac":{"maxAge":"24h","reviewAge":"48h","onStale":"review"},
 	"structuring":{"count":3,"low":8000,"high":10000.5,"window":"48h"},
+	"reconcile":[{"rail":"USDC","every":"24h"},{"rail":"ACH","every":"168h"}],
 	"registration":{"onMatch":"refuse"}}`
 
 func TestParsePolicy(t *testing.T) {
@@ -110,6 +111,7 @@ func TestParsePolicy(t *testing.T) {
 	want.TypeCaps[ofac.PartyExchange] = 3000 * Dollar
 	want.ListAgeMax, want.ListReviewAge, want.ListStaleReview = 24*Hour, 2*DayLength, true
 	want.StructuringCount, want.StructuringLow, want.StructuringHigh, want.StructuringWindow = 3, 8000*Dollar, 10_000_500_000, 48*Hour
+	want.Reconcile = []Reconciliation{{RailUSDC, DayLength}, {RailACH, 7 * DayLength}}
 	want.RefuseOnMatch = true
 	require.Equal(t, want, policy)
 
@@ -169,6 +171,13 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"structuring of one", `{"structuring":{"count":1}}`, "structuring.count"},
 		{"structuring of seventeen", `{"structuring":{"count":17}}`, "structuring.count"},
 		{"structuring band empty", `{"structuring":{"low":10000}}`, "structuring.low"},
+		{"reconcile no list", `{"reconcile":{}}`, "reconcile"},
+		{"reconcile of no rail", `{"reconcile":[{"rail":"usdc","every":"24h"}]}`, "reconcile[0].rail"},
+		{"reconcile of a rail twice", `{"reconcile":[{"rail":"ACH","every":"24h"},{"rail":"ACH","every":"25h"}]}`, "reconcile[1].rail"},
+		{"reconcile too often", `{"reconcile":[{"rail":"ACH","every":"59m"}]}`, "reconcile[0].every"},
+		{"reconcile past retention", `{"reconcile":[{"rail":"ACH","every":"2161h"}]}`, "reconcile[0].every"},
+		{"reconcile without a time", `{"reconcile":[{"rail":"ACH"}]}`, "reconcile[0]"},
+		{"reconcile unknown", `{"reconcile":[{"rail":"ACH","every":"24h","payer":"x"}]}`, "reconcile[0].payer"},
 		{"structuring unknown", `{"structuring":{"n":5}}`, "structuring.n"},
 		{"an unknown profile of two persons", `{"twoPersons":"banks"}`, "twoPersons"},
 		{"an unknown act of two persons", `{"twoPersons":["clear","clearing"]}`, "twoPersons[1]"},
@@ -223,7 +232,7 @@ func TestWidens(t *testing.T) {
 		{"nothing", fullPolicy, fullPolicy, ""},
 		{"everything off again", fullPolicy, `{}`, "rules.R10 velocity.maxPerMinute velocity.maxPerHour operatingHours attestation.above " +
 			"names.review names.block names.weakAliases requireCounterparty payer.mustBeOperators allowedCounterpartyTypes counterpartyCaps.exchange " +
-			"ofac.maxAge ofac.reviewAge ofac.onStale structuring.count structuring.low structuring.high structuring.window registration.onMatch"},
+			"ofac.maxAge ofac.reviewAge ofac.onStale structuring.count structuring.low structuring.high structuring.window reconcile registration.onMatch"},
 		{"two persons of rules alone", `{"review":{"fourEyes":{"minAmount":100}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
 		{"two persons of fewer rules", `{"review":{"fourEyes":{"rules":["R21","R25"]}}}`, `{"review":{"fourEyes":{"rules":["R21"]}}}`, "review.fourEyes"},
 		{"whoever screens gives back", `{"settlement":"settler"}`, `{"settlement":"self"}`, "settlement"},
@@ -244,6 +253,9 @@ func TestWidens(t *testing.T) {
 		{"a type less", `{"allowedCounterpartyTypes":["business","exchange"]}`, `{"allowedCounterpartyTypes":["business"]}`, ""},
 		{"a cap raised", `{"counterpartyCaps":{"exchange":3000}}`, `{"counterpartyCaps":{"exchange":3000.000001}}`, "counterpartyCaps.exchange"},
 		{"a cap lowered", `{"counterpartyCaps":{"exchange":3000}}`, `{"counterpartyCaps":{"exchange":2999,"business":1}}`, ""},
+		{"a rail compared less often", `{"reconcile":[{"rail":"ACH","every":"24h"}]}`, `{"reconcile":[{"rail":"ACH","every":"25h"}]}`, "reconcile"},
+		{"another rail compared", `{"reconcile":[{"rail":"ACH","every":"24h"}]}`, `{"reconcile":[{"rail":"WIRE","every":"24h"}]}`, "reconcile"},
+		{"a rail compared more often, and another", `{"reconcile":[{"rail":"ACH","every":"24h"}]}`, `{"reconcile":[{"rail":"WIRE","every":"24h"},{"rail":"ACH","every":"23h"}]}`, ""},
 		{"hours shorter", fullPolicy, strings.Replace(fullPolicy, `"18:00"`, `"17:00"`, 1), ""},
 		{"hours longer", fullPolicy, strings.Replace(fullPolicy, `"18:00"`, `"18:01"`, 1), "operatingHours"},
 		{"hours in another zone", fullPolicy, strings.Replace(fullPolicy, `"UTC"`, `"Europe/Paris"`, 1), "operatingHours"},

@@ -53,6 +53,7 @@ func Widens(old, new *Policy) []string {
 	note(new.PermitNeed.strictness() < old.PermitNeed.strictness(), "permits.required")
 	note(widerBound(old.UnresolvedCount, new.UnresolvedCount), "holds.alert.count")
 	note(old.UnresolvedSum != NoLimit && (new.UnresolvedSum == NoLimit || new.UnresolvedSum > old.UnresolvedSum), "holds.alert.amount")
+	note(new.reconcilesLess(old), "reconcile")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")
 	note(old.RetroSuspend && !new.RetroSuspend, "retro.suspend")
 	before, after := old.operatorCaps(), new.operatorCaps()

@@ -424,6 +424,10 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 		m.applyRecovered(b, r)
 		return
 	}
+	if b.Event == wire.EventReconciled {
+		m.writeEvent(leaf.KindReconciled, leaf.Reconciled{}, &b.Common, r)
+		return
+	}
 	m.writeNamed(b.Event, leaf.Note{}, &b.Common, r)
 }
 

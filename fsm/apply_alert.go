@@ -91,7 +91,7 @@ func (m *desk) nameSubject(s *leaf.Subject, a *alarm) {
 		s.UserID = m.ids.UserID(uint32(at))
 	case target == wire.TargetOperator:
 		s.OperatorID = m.ids.OperatorID(uint32(at))
-	case !isAboutList(a.kind) && !isAboutLook(a.kind) && a.kind != wire.AlertAlone && a.kind != wire.AlertReport:
+	case !isAboutList(a.kind) && !isAboutLook(a.kind) && a.kind != wire.AlertAlone && a.kind != wire.AlertReport && a.kind != wire.AlertReconciled:
 		s.TxnID, s.ScreenedLeaf = m.ids.TxnID(at), &at
 	}
 }
@@ -187,6 +187,9 @@ func (m *desk) soundSubject(b *wire.Alert) bool {
 	target, at := wire.SplitSubject(b.Subject)
 	if b.List > m.settings.ListVersion {
 		return false
+	}
+	if b.Kind == wire.AlertReconciled { // Its subject is a hash, for which every number is sound but none.
+		return target == 0 && at != 0 && b.List == 0
 	}
 	switch target {
 	case 0:

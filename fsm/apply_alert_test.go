@@ -92,6 +92,35 @@ func TestAlertsAreAboutWhatExists(t *testing.T) {
 	require.Contains(t, string(r.Data), `"agentId":"`+w.m.ids.AgentID(uint32(slot))+`"`)
 }
 
+// TestFaultsOfReconciliations: an alert about a fault is about what its hash says, names no record
+// of Apply's, and opens once, whichever run finds it again.
+func TestFaultsOfReconciliations(t *testing.T) {
+	w := newWorld(t)
+	open := &wire.Alert{
+		Common: wire.Common{Fragment: []byte(`"reconciliationId":"rec_1","rail":"USDC","class":"unscreened","settlement":"0xaa:0","txnIds":[]`)},
+		Op:     wire.AlertOpen, Kind: wire.AlertReconciled, Subject: wire.AlertSubject(0, 1<<55|7),
+	}
+	first := w.do(wire.KindAlert, open)
+	require.Equal(t, wire.Applied, first.Code)
+	require.Contains(t, string(first.Data), `"alert":"reconciliation_fault","alertId":"`+w.m.ids.AlertID(first.Leaf)+`","reconciliationId":"rec_1","rail":"USDC","class":"unscreened","settlement":"0xaa:0","txnIds":[]}`)
+	again := *open
+	again.Fragment = []byte(`"reconciliationId":"rec_2","rail":"USDC","class":"unscreened","settlement":"0xaa:0","txnIds":[]`)
+	r := w.do(wire.KindAlert, &again)
+	require.Equal(t, wire.Unchanged, r.Code)
+	require.Equal(t, first.Leaf, r.Leaf)
+	require.Equal(t, wire.Applied, w.acknowledge(first.Leaf).Code)
+	require.Equal(t, wire.Unchanged, w.do(wire.KindAlert, &again).Code)
+	counts := w.m.Freeze().AlertsOpen()
+	require.Zero(t, counts.All())
+	for name, bad := range map[string]wire.Alert{
+		"no subject": {}, "a party": {Subject: wire.AlertSubject(wire.TargetAgent, 1)}, "a list": {Subject: 7, List: 1},
+	} {
+		bad.Op, bad.Kind = wire.AlertOpen, wire.AlertReconciled
+		require.Equal(t, wire.RefusedMalformed, w.do(wire.KindAlert, &bad).Refusal, name)
+	}
+	require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
+}
+
 // TestAlertsBeyondTheBoundAreLeaves: an alert beyond its owner's share still gets its leaf, and is
 // counted. Acknowledged rows make room, wherever they stand.
 func TestAlertsBeyondTheBoundAreLeaves(t *testing.T) {

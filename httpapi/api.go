@@ -113,12 +113,13 @@ func New(deps Deps) (*API, error) {
 	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
-		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning,
+		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning, Overdue: a.rails.Overdue,
 		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)
 	a.evidence.RegisterGauges(gauges)
 	a.rulebook.RegisterGauges(gauges)
+	a.rails.RegisterGauges(gauges)
 	casework.RegisterGauges(gauges, deps.Published, deps.Records)
 	a.rooms = []border.Room{
 		payments.Table(), registry.Table(), casework.Table(), a.evidence.Table(), a.rulebook.Table(), a.rails.Table(), operations.Table(),

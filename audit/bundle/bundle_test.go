@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write golden files that do not exist ye
 // The derived files are compared byte by byte for as long as bundles are kept: a later release
 // must write the same bytes for each version. So the golden files never change.
 func TestGoldenFiles(t *testing.T) {
-	for _, version := range []int{1, 2} {
+	for version := versionFirst; version <= versionNewest; version++ {
 		requireGolden(t, version)
 	}
 }
@@ -36,22 +36,14 @@ func requireGolden(t *testing.T, version int) {
 			First: 2, End: 7, From: "2026-05-01T00:00:00.000Z", To: "2026-05-31T23:59:59.999Z", Agent: "agt_1", Chain: examine.Chain{First: 5, Last: 6},
 		},
 		verdicts: map[string]int{"PROCEED": 1, "BLOCK": 1}, rules: map[string]int{"ALL_CLEAR": 1, "R7_COUNTERPARTY_NAME_OFAC": 1},
-		lists: map[string]int{strings.Repeat("ab", 32): 2}, policies: map[uint64][]byte{1: policy}, more: 4, signed: "a checkpoint\n",
-		rows: []row{
-			{Leaf: 2, Time: "2026-05-02T03:04:05.006Z", Kind: "screen", Txn: "txn_1", Verdict: "BLOCK", Rule: "R7_COUNTERPARTY_NAME_OFAC", Reason: "a \"reason\"", Agent: "<b>Bot</b> agt_1", Operator: "O'Neill & Söhne", Amount: "1.50", Party: "javascript:alert(1) </td>"},
-			{Leaf: 3, Time: "2026-05-02T03:04:06.006Z", Kind: "review.dispositioned", Txn: "txn_1", Disposition: "REJECTED", Who: "carla"},
-		},
+		lists: map[string]int{strings.Repeat("ab", 32): 2}, policies: map[uint64][]byte{1: policy}, signed: "a checkpoint\n",
 	}
-	if version > 1 {
-		c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
-	}
+	c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
 	files, err := c.deriveFiles(version)
 	require.NoError(t, err)
-	if version > 1 {
-		require.Nil(t, files[pageName])
-		files[pageName], err = c.carryFiles([]byte("<!doctype html><title>the judge of a release</title>\n"), Files{RecordsName: []byte("{}\n"), KeysName: []byte("keys\n"), sumsName: nil, "stranger.txt": nil}, files)
-		require.NoError(t, err)
-	}
+	require.Nil(t, files[pageName])
+	files[pageName], err = c.carryFiles([]byte("<!doctype html><title>the judge of a release</title>\n"), Files{RecordsName: []byte("{}\n"), KeysName: []byte("keys\n"), sumsName: nil, "stranger.txt": nil}, files)
+	require.NoError(t, err)
 	for name, text := range files {
 		golden := filepath.Join("testdata", fmt.Sprintf("v%d", version), strings.ReplaceAll(name, "/", "-"))
 		if _, err := os.Stat(golden); *update && os.IsNotExist(err) {
@@ -64,8 +56,6 @@ func requireGolden(t *testing.T, version int) {
 	}
 	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
 	require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // The amount is written as in the policy.
-	require.NotContains(t, string(files[pageName]), "<b>")
-	require.Equal(t, version == 1, !strings.Contains(string(files[pageName]), "<script"))
 }
 
 // A program without the second judge says so in the page. Of a large bundle the page carries nothing.

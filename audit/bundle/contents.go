@@ -34,12 +34,12 @@ const (
 	sumsName       = "SHA256SUMS"
 )
 
-// versionNewest is the version in which folders are written. Every version up to it can be
-// read.
-const versionNewest = 2
-
-// rowsMax bounds the rows of the page.
-const rowsMax = 2000
+// versionFirst is the first version of the form that a release wrote, versionNewest the one in which
+// folders are written. Every version from the one to the other can be read.
+const (
+	versionFirst  = 2
+	versionNewest = 2
+)
 
 // ErrBundle means a folder whose content is wrong; the error names the file.
 var ErrBundle = errors.New("not proven")
@@ -66,8 +66,6 @@ type contents struct {
 	rules    map[string]int
 	lists    map[string]int    // Number of decisions by the digest of their list, in hex.
 	policies map[uint64][]byte // Policy documents by version.
-	rows     []row
-	more     int // Number of further rows, which are not shown.
 	signed   string
 	madeBy   Program
 	judge    *Judge // The program in index.html; nil: none.
@@ -155,11 +153,6 @@ func (c *contents) addRecord(r *examine.Record, visit visitor) error {
 	shown := row{
 		Leaf: r.Index, Time: r.Time, Kind: r.Kind, Txn: r.TxnID, Verdict: r.Verdict, Rule: r.Rule, Reason: extra.Reason, Agent: r.AgentName + " " + r.AgentID,
 		Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literalText(extra.Request.CpName) + " " + literalText(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
-	}
-	if len(c.rows) < rowsMax {
-		c.rows = append(c.rows, shown)
-	} else {
-		c.more++
 	}
 	x, err := r.Screen()
 	if err == nil && x != nil {

@@ -8,24 +8,21 @@ import (
 )
 
 // deriveFiles returns the files that are derived from a folder's records, by name, in one
-// version of the form, but for the page of version 2.
+// version of the form, but for a page that is a program.
 func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
-	form, err := readForm(version)
+	words, plain, err := readForm(version)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{wordsName: form.words, checkpointName: []byte(c.signed)}
+	files := map[string][]byte{wordsName: words, checkpointName: []byte(c.signed)}
 	for number, text := range c.policies {
 		files[fmt.Sprintf("%s/%d.json", policyFolder, number)] = text
 	}
 	if files[tableName], err = c.renderTable(version); err != nil {
 		return nil, err
 	}
-	switch {
-	case version == 1:
-		files[pageName], err = c.renderPage(form)
-	case c.judge == nil:
-		files[pageName] = form.plain
+	if c.judge == nil {
+		files[pageName] = plain
 	}
 	return files, err
 }
@@ -57,7 +54,7 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 	text, err := json.MarshalIndent(struct {
 		Bundle    int            `json:"bundle"`
 		MadeBy    Program        `json:"madeBy"`
-		Judge     *Judge         `json:"judge,omitempty"` // Since version 2.
+		Judge     *Judge         `json:"judge,omitempty"`
 		Cluster   string         `json:"clusterId"`
 		Origin    string         `json:"origin"`
 		From      string         `json:"from"`

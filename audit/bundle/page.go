@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"html/template"
 )
 
 // forms holds the page and the README of each version of a folder's form. A version is frozen:
@@ -24,42 +23,15 @@ const carriedMax = 32 << 20
 // judgeMax bounds the program of a page, in bytes.
 const judgeMax = 64 << 20
 
-// form is the look of one version of folders.
-type form struct {
-	page  *template.Template // nil since version 2, whose page is a program.
-	style string             // The page's only style; the security policy in the page's head names its digest.
-	plain []byte             // Since version 2: the page of a release that carries no second judge.
-	words []byte             // The text of README.txt.
-}
-
-func readForm(version int) (*form, error) {
+// readForm returns the text of README.txt, and the page of a release that carries no second judge.
+func readForm(version int) (words, plain []byte, err error) {
 	dir := fmt.Sprintf("forms/%d/", version)
-	words, err := forms.ReadFile(dir + wordsName)
+	words, err = forms.ReadFile(dir + wordsName)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if version > 1 {
-		plain, err := forms.ReadFile(dir + pageName)
-		return &form{plain: plain, words: words}, err
-	}
-	page, err := template.ParseFS(forms, dir+pageName)
-	if err != nil {
-		return nil, err
-	}
-	style, err := forms.ReadFile(dir + "style.css")
-	return &form{page: page, style: string(style), words: words}, err
-}
-
-// renderPage returns index.html of version 1. It escapes every text that a caller wrote. The page
-// runs no script and fetches nothing.
-func (c *contents) renderPage(f *form) ([]byte, error) {
-	sum := sha256.Sum256([]byte(f.style))
-	var out bytes.Buffer
-	err := f.page.Execute(&out, map[string]any{
-		"R": &c.report, "C": map[string]any{"Verdicts": c.verdicts, "Rules": c.rules, "Lists": c.lists}, "Policies": c.policyVersions(),
-		"Rows": c.rows, "More": c.more, "Style": template.CSS(f.style), "StyleHash": template.HTMLAttr(base64.StdEncoding.EncodeToString(sum[:])),
-	})
-	return out.Bytes(), err
+	plain, err = forms.ReadFile(dir + pageName)
+	return words, plain, err
 }
 
 // Judge is the program at the head of index.html: the second judge (audit/bundle/judge). It is the

@@ -55,7 +55,7 @@ func readTable(from Source) (table, error) {
 		return table{}, fileError(tableName, "%w", err)
 	}
 	var t table
-	if err := json.Unmarshal(text, &t); err != nil || t.Bundle < 1 {
+	if err := json.Unmarshal(text, &t); err != nil || t.Bundle < versionFirst {
 		return table{}, fileError(tableName, "says no version")
 	}
 	switch {
@@ -63,7 +63,7 @@ func readTable(from Source) (table, error) {
 		return table{}, fmt.Errorf("%w: a bundle of version %d; this program reads versions up to %d", examine.ErrRelease, t.Bundle, versionNewest)
 	case !t.MadeBy.isNamed():
 		return table{}, fileError(tableName, "does not name the program that made the bundle")
-	case t.Judge != nil && (t.Bundle == 1 || !t.Judge.isNamed()):
+	case t.Judge != nil && !t.Judge.isNamed():
 		return table{}, fileError(tableName, "does not name the program of its page")
 	}
 	return t, nil
@@ -165,8 +165,7 @@ func trustedKeys(inside, given string) (string, error) {
 	return keys, nil
 }
 
-// derivedSentence says what follows from the records. The page of version 2 is a program, which does
-// not.
+// derivedSentence says what follows from the records. A page that is a program does not.
 func (r *Report) derivedSentence() string {
 	if r.Judge != nil {
 		return "words, policies and table of contents say what the records say; the page carries the files beside it, unaltered"

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -69,6 +70,14 @@ var classes = [classCount]struct {
 	ToldNotFound:    {"told_not_found", true, "somebody said that it was settled, and the rail does not have it"},
 	ToldOtherwise:   {"told_otherwise", true, "settled under another reference than somebody said"},
 	Unscreened:      {"unscreened", true, "no record allows it: nobody asked"},
+}
+
+// Classes are the names of all classes, sorted.
+func Classes() (names []string) {
+	for c := range classCount {
+		names = append(names, c.String())
+	}
+	return names
 }
 
 // ClassNamed returns the class with a name.
@@ -151,6 +160,13 @@ func (r *Run) recordsOf(f *finding) []int32 {
 	return nil
 }
 
+func (r *Run) txnIDsOf(f *finding) (names []string) {
+	for _, record := range r.recordsOf(f) {
+		names = append(names, txnPrefix+string(r.records[record].txn[:]))
+	}
+	return names
+}
+
 // appendFinding writes a finding as one line of JSON.
 func (r *Run) appendFinding(dst []byte, f *finding) []byte {
 	m := strictjson.Members(append(dst, '{'))
@@ -161,11 +177,7 @@ func (r *Run) appendFinding(dst []byte, f *finding) []byte {
 	} else {
 		m.Null("settlement")
 	}
-	var names []string
-	for _, record := range r.recordsOf(f) {
-		names = append(names, txnPrefix+string(r.records[record].txn[:]))
-	}
-	m.Texts("txnIds", names)
+	m.Texts("txnIds", r.txnIDsOf(f))
 	if f.list >= 0 && r.lists[f.list].more > 0 {
 		m.Uint("more", uint64(r.lists[f.list].more))
 	}
@@ -238,6 +250,49 @@ func (x *Result) WriteFindings(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// Fault is a finding that is a fault, for whoever tells of it.
+type Fault struct {
+	Class      string
+	Settlement string   // Its id in the extract; "": the rail has none.
+	TxnIDs     []string // The records; a long list is cut, as in findings.
+	Gap        string   // What is missing.
+	Statement  string   // Of a gap: which statement.
+}
+
+// FirstFaults returns the first faults, in the order of the findings.
+func (x *Result) FirstFaults(most int) (faults []Fault) {
+	r := x.run
+	for i := range r.findings {
+		f := &r.findings[i]
+		if !f.class.IsFault() {
+			continue
+		}
+		if len(faults) == most {
+			break
+		}
+		fault := Fault{Class: f.class.String(), Settlement: string(r.settlementID(f)), TxnIDs: r.txnIDsOf(f)}
+		if f.class == Gap {
+			fault.Gap, fault.Statement = r.gaps[f.detail].reason, r.gaps[f.detail].statement
+		}
+		faults = append(faults, fault)
+	}
+	return faults
+}
+
+// Hash is the same for the same fault in every run over a rail, whatever else the run compares. A
+// gap is another one in each time.
+func (f *Fault) Hash(s *Settings) [sha256.Size]byte {
+	parts := append([]string{"railguard reconciliation fault v1", s.Rail, f.Class, f.Settlement, f.Gap, f.Statement}, f.TxnIDs...)
+	if f.Gap != "" {
+		parts = append(parts, s.From.String(), s.To.String())
+	}
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic("BUG: texts as JSON: " + err.Error())
+	}
+	return sha256.Sum256(text)
 }
 
 // CountOf is how many findings of a class there are, and their dollars.

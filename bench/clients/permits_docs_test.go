@@ -117,6 +117,32 @@ func TestPermitsOfTheReadme(t *testing.T) {
 	}
 }
 
+// TestFirstCallsOfRailAndExaminer pastes the first code of both pages into a shell beside a development
+// cluster. Only the places of binary, key and server are others here.
+func TestFirstCallsOfRailAndExaminer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
+	server := startCluster(t, 1)
+	places := strings.NewReplacer("http://127.0.0.1:8080", "http://"+server.Nodes[0].HTTP, "railguard-data/dev.key", filepath.Join(server.Folder, "dev.key"), "./bin/railguard", server.Binary)
+	for name, prints := range map[string][]string{
+		"permit-rail":     {"2500: permit_mismatch", "25: redeemed", "25: permit_used", "payment: settled"},
+		"permit-examiner": {"as it was: 0", "without keys of your own: 4", "altered: 1"},
+	} {
+		page, err := os.ReadFile("../../docs/" + name + ".md")
+		require.NoError(t, err)
+		first := regexp.MustCompile("(?s)```sh\n(.*?)```").FindSubmatch(page)
+		require.NotEmpty(t, first)
+		shell := exec.Command("sh")
+		shell.Dir, shell.Env, shell.Stdin = t.TempDir(), append(os.Environ(), "TMPDIR="+t.TempDir()), strings.NewReader(places.Replace(string(first[1])))
+		out, err := shell.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, strings.Join(prints, "\n")+"\n", string(out), name)
+		last := len(prints) - 1
+		require.Contains(t, string(page), "It prints `"+strings.Join(prints[:last], "`, `")+"` and `"+prints[last]+"`")
+	}
+}
+
 // TestMerchantsFirstCall pastes the first code of docs/permit-merchant.md into a shell.
 func TestMerchantsFirstCall(t *testing.T) {
 	pythonCommand(t, "drive")

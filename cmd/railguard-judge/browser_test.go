@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -21,23 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/audit/bundle"
+	"railguard/console/browsertest"
 )
 
-// patience is how long to wait until the page shows something, on a busy, slow machine.
-const patience = 3 * time.Minute
+const patience = browsertest.Patience
 
 // browser is the installed Chromium, or the test is skipped.
 func browser(t *testing.T) string {
-	if testing.Short() {
-		t.Skip("judges in a browser: not in the short form")
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			return found
-		}
-	}
-	t.Skip("no Chromium on this machine (apt-get install chromium): nothing is judged in a browser")
-	return ""
+	return browsertest.Path(t, "nothing is judged in a browser")
 }
 
 // makePage makes the page of this tree, as `make judge` does.
@@ -59,13 +49,7 @@ type tab struct {
 }
 
 func openTab(t *testing.T) *tab {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 4*patience)
-	t.Cleanup(cancel)
+	ctx := browsertest.Window(t, browser(t), 4*patience, chromedp.WindowSize(1280, 900))
 	b := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {

@@ -216,8 +216,8 @@ func TestRowsAreBounded(t *testing.T) {
 	require.Equal(t, bundle.Different, back.Rows[recordsMax].Outcome)
 }
 
-// The released bundle of version 1 is judged too, its page among the files.
-func TestBundlesOfVersionOne(t *testing.T) {
+// The released bundle is judged too, its page among the files.
+func TestTheReleasedBundle(t *testing.T) {
 	packed, err := os.ReadFile("../railguard/testdata/releases/0.1.0/bundle.tar.zst")
 	require.NoError(t, err)
 	a := judge(question{files: bundle.Files{"b": packed}, packed: true})

@@ -51,6 +51,7 @@ export const settings = [
   ['permits.audience', 'Permits are for', 'For whom a permit is if the call does not say.', plain, 'this service'],
   ['permits.required', 'Redeemed before it is settled', 'review: payments that an officer approved. all: every payment, and a hold that nobody redeemed returns. off: none. A settle of another one is booked, marked, and alerts.', plain],
   ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.join(', ') || 'none' : String(v))],
+  ['reconcile', 'Rails to be compared', 'How often each rail is compared with the log, at least; whoever runs the nodes is told when one is overdue.', (v) => (Array.isArray(v) ? v.map((x) => `${x.rail} every ${x.every}`).join(', ') || 'none' : String(v)), 'none'],
   ['registration.onMatch', 'A listed operator registers', 'issue: it gets a credential, and its payments are blocked. refuse: not at all.', plain],
   ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],
 ].map(([path, label, what, say, none]) => ({path, label, what, say, none, standard: defaults[path]}));

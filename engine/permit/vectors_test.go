@@ -5,9 +5,6 @@ import (
 	"crypto/elliptic"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,25 +13,8 @@ import (
 	"railguard/engine"
 	"railguard/engine/jws"
 	"railguard/engine/permit"
+	"railguard/engine/vectors"
 )
-
-// vectors reads a file of vectors that others' libraries were held against. They stand beside the
-// project, not in it.
-func vectors(t *testing.T, name string, into any) {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for ; ; dir = filepath.Dir(dir) {
-		raw, err := os.ReadFile(filepath.Join(dir, "shared", "spec", "integrations", "permit", "vectors", name))
-		if err == nil {
-			require.NoError(t, json.Unmarshal(raw, into))
-			return
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skipf("%s: the vectors are not beside the project", name)
-		}
-	}
-}
 
 type permitVectors struct {
 	Now              int64
@@ -91,7 +71,7 @@ func (v *permitVectors) want(t *testing.T) permit.Want {
 // claims and key give the same bytes (statements P02, P03, P08).
 func TestPermitVectors(t *testing.T) {
 	var v permitVectors
-	vectors(t, "permit.json", &v)
+	vectors.Read(t, "permit.json", &v)
 	for _, good := range v.Good {
 		want := v.want(t)
 		if good.Audience != "" {
@@ -152,7 +132,7 @@ func TestPayVectors(t *testing.T) {
 			}
 		}
 	}
-	vectors(t, "pay.json", &v)
+	vectors.Read(t, "pay.json", &v)
 	require.NotEmpty(t, v.Cases)
 	for _, c := range v.Cases {
 		amount, err := engine.ParseUSD(c.Pay.Amount)

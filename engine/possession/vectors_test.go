@@ -8,33 +8,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"railguard/engine"
+	"railguard/engine/vectors"
 )
-
-// vectors reads a file of vectors that others' libraries were held against. They stand beside the
-// project, not in it.
-func vectors(t *testing.T, name string, into any) {
-	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for ; ; dir = filepath.Dir(dir) {
-		raw, err := os.ReadFile(filepath.Join(dir, "shared", "spec", "integrations", "permit", "vectors", name))
-		if err == nil {
-			require.NoError(t, json.Unmarshal(raw, into))
-			return
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skipf("%s: the vectors are not beside the project", name)
-		}
-	}
-}
 
 type proofVectors struct {
 	Now, MaxAge int64
@@ -86,7 +67,7 @@ func (v *proofVectors) window() Window {
 // TestRegistrationVectors is statement P26.
 func TestRegistrationVectors(t *testing.T) {
 	var v proofVectors
-	vectors(t, "proof.json", &v)
+	vectors.Read(t, "proof.json", &v)
 	for name, agent := range v.Agents {
 		key, private := v.key(t, name)
 		require.Equal(t, agent.JKT, key.Thumbprint(), name)
@@ -129,7 +110,7 @@ func reasonOf(err error) Reason {
 // TestProofVectors is statement P27 for proofs in a body.
 func TestProofVectors(t *testing.T) {
 	var v proofVectors
-	vectors(t, "proof.json", &v)
+	vectors.Read(t, "proof.json", &v)
 	var c Canonicaliser
 	for _, number := range v.Numbers {
 		got, err := c.Append(nil, []byte(number.Literal), "", 1)
@@ -207,9 +188,9 @@ func (v *messageVectors) message(of *messageVector) *Message {
 // TestMessageVectors is statement P27 for signatures of HTTP messages, and P31.
 func TestMessageVectors(t *testing.T) {
 	var agents proofVectors
-	vectors(t, "proof.json", &agents)
+	vectors.Read(t, "proof.json", &agents)
 	var v messageVectors
-	vectors(t, "httpsig.json", &v)
+	vectors.Read(t, "httpsig.json", &v)
 	require.NotEmpty(t, v.Good)
 	for i := range v.Good {
 		good := &v.Good[i]

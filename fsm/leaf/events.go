@@ -448,6 +448,14 @@ type AlertOpened struct {
 	Person      string      `leaf:"person,omitempty" event:"18" doc:"who did it"`
 	ActLeaf     uint64      `leaf:"actLeaf,omitempty"`
 	CaseID      string      `leaf:"caseId,omitempty" event:"19" doc:"of a sanctions case whose report is overdue"`
+
+	ReconciliationID string   `leaf:"reconciliationId,edge" event:"20" doc:"this and the six behind it: of a fault that a reconciliation found"`
+	Rail             string   `leaf:"rail,edge" event:"21"`
+	Class            string   `leaf:"class,edge" event:"22"`
+	Settlement       string   `leaf:"settlement,edge" doc:"its id in the extract; absent: the rail has none"`
+	TxnIDs           []string `leaf:"txnIds,edge" event:"23" doc:"the first 16"`
+	Gap              string   `leaf:"gap,edge" event:"24" doc:"what is missing"`
+	Statement        string   `leaf:"statement,edge" doc:"which statement"`
 }
 
 // RetroHit is a payment or a party that a run found.
@@ -468,6 +476,19 @@ type RetroHit struct {
 type RetroSuspension struct {
 	Reason            string `leaf:"reason"`
 	OperatorLegalName string `leaf:"operatorLegalName,omitempty"`
+}
+
+// Reconciled is a comparison of a rail's extract with the log that ended. All of it is the edge's.
+type Reconciled struct {
+	ReconciliationID string      `leaf:"reconciliationId,edge" event:"1"`
+	ActorKeyID       string      `leaf:"actorKeyId,edge" doc:"who asked"`
+	Rail             string      `leaf:"rail,edge" event:"2"`
+	From             engine.Time `leaf:"from,edge" event:"3"`
+	To               engine.Time `leaf:"to,edge" event:"4"`
+	Settlements      uint64      `leaf:"settlements,edge" event:"5" doc:"payments of the extract"`
+	Findings         uint64      `leaf:"findings,edge" event:"6"`
+	Faults           uint64      `leaf:"faults,edge" event:"7"`
+	FindingsDigest   string      `leaf:"findingsDigest,edge" event:"8"`
 }
 
 // Note is a leaf with the edge's members only.

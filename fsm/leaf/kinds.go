@@ -45,6 +45,8 @@ const (
 	KindRetroHit        = "retro.hit"
 	KindRetroEnded      = "retro.ended"
 
+	KindReconciled = wire.EventReconciled
+
 	KindLooked = "key.looked"
 
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
@@ -104,7 +106,7 @@ var alertNames = [...]string{
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
 	wire.AlertUnresolved: "unresolved_payment", wire.AlertAlone: "done_alone",
 	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed", wire.AlertReport: "sanctions_report",
-	wire.AlertUnpermitted: "unpermitted",
+	wire.AlertUnpermitted: "unpermitted", wire.AlertReconciled: "reconciliation_fault",
 }
 
 // lookNames are the kinds of look, by wire's numbers. The names never change.

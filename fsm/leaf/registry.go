@@ -89,7 +89,7 @@ var Kinds = []Kind{
 	own(OfInstitution, KindRetroBegun, RetroBegun{}),
 	unanswered(byCluster, own(OfAlerts, KindRetroHit, RetroHit{})),
 	unanswered(byCluster, own(OfInstitution, KindRetroEnded, RetroEnded{})),
-	silent("reconciliation.done", Note{}, "the node that compared tells the result", byJob),
+	unanswered(byJob, own(OfInstitution, KindReconciled, Reconciled{})),
 	own(OfParty, "agent.registered", Credential{}, "agent.registered_with_match"),
 	{Name: "delegate.created", Members: Credential{}, Audience: OfParty, Events: []string{"agent.registered", "agent.registered_with_match"}},
 	own(OfParty, "agent.reissued", Reissued{}),

@@ -98,7 +98,8 @@ const (
 	AlertAlone       uint8 = 12 // One person did what needs two, because there was no second.
 	AlertReport      uint8 = 13 // The report of a sanctions case is overdue.
 	AlertUnpermitted uint8 = 14 // A payment was settled that had to be redeemed before, and was not.
-	AlertKinds             = AlertUnpermitted
+	AlertReconciled  uint8 = 15 // A reconciliation found a fault.
+	AlertKinds             = AlertReconciled
 )
 
 // Alert opens an alert or acknowledges one.
@@ -115,7 +116,8 @@ type Alert struct {
 const subjectShift = 56
 
 // AlertSubject packs the subject of an alert into one number: a record by its leaf (target
-// 0), a party by its kind and slot, a list by its version (target 0).
+// 0), a party by its kind and slot, a list by its version (target 0), a fault of a reconciliation by
+// 56 bits of its hash (target 0), so that two runs that find the same fault open one alert.
 func AlertSubject(target Target, at uint64) uint64 { return uint64(target)<<subjectShift | at }
 
 // SplitSubject reverses AlertSubject.

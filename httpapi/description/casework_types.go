@@ -170,6 +170,13 @@ type Alert struct {
 	TwoPersons        []string  `json:"twoPersons,omitempty" doc:"what one person did alone"`
 	Person            string    `json:"person,omitempty" doc:"who did it"`
 	CaseID            string    `json:"caseId,omitempty" doc:"of sanctions_report: the case"`
+	ReconciliationID  string    `json:"reconciliationId,omitempty" doc:"this and the six behind it: of reconciliation_fault"`
+	Rail              string    `json:"rail,omitempty"`
+	Class             string    `json:"class,omitempty" doc:"what is wrong: docs/reconciliation.md"`
+	Settlement        string    `json:"settlement,omitempty" doc:"what the extract calls it; absent: the rail has none"`
+	TxnIDs            []string  `json:"txnIds,omitempty" doc:"the records that it is about, at most 16"`
+	Gap               string    `json:"gap,omitempty" doc:"what is missing"`
+	Statement         string    `json:"statement,omitempty" doc:"in which statement"`
 	AgentName         string    `json:"agentName,omitempty"`
 	CpName            *string   `json:"cpName,omitempty" doc:"who was paid"`
 	CpWallet          *string   `json:"cpWallet,omitempty"`

@@ -371,7 +371,7 @@ var scalars = map[string]string{
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
 	"SanctionsState":   `{"type": "string", "enum": ["OPEN", "TRUE_MATCH", "NOT_THE_PARTY", "REPORTED", "CLOSED"]}`,
 	"SanctionsKind":    `{"type": "string", "enum": ["rejected_transaction", "blocked_property"]}`,
-	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report", "unpermitted"]}`,
+	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report", "unpermitted", "reconciliation_fault"]}`,
 	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
 	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,
 	"Metadata":         `{"type": "object", "additionalProperties": true, "x-free": "the caller's own object, kept and returned; at most 8 KiB"}`,

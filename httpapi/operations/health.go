@@ -279,5 +279,8 @@ func (o *Room) ownChecks(c *border.Request) []report.ReadyCheck {
 	if warning := o.deps.Quorum(c.Context()); warning != "" { // No verdict waits for witnesses.
 		checks = append(checks, report.ReadyCheck{Name: "witnesses", OK: true, Text: "WARNING: " + warning})
 	}
+	if overdue := o.deps.Overdue(); len(overdue) > 0 { // Nor for reconciliations.
+		checks = append(checks, report.ReadyCheck{Name: "reconciliation", OK: true, Text: "WARNING: " + strings.Join(overdue, "; ")})
+	}
 	return checks
 }

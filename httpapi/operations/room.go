@@ -23,6 +23,7 @@ type Deps struct {
 	Gauges     *metrics.Set
 	LogStatus  func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
 	Quorum     func(ctx context.Context) string            // Says that the log's quorum of witnesses is not met; "": it is, or none is demanded.
+	Overdue    func() []string                             // Says which rails were not reconciled for longer than the policy allows.
 	Version    string
 	LogLevel   *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
 	GatewayMap string         // SHA-256 of this node's map for gateways, in hex; "": none.

@@ -7,7 +7,9 @@
 //	room.go     routes, and the jobs that this node remembers
 //	ask.go      what a caller asks for
 //	job.go      one comparison
+//	alerts.go   an alert for each fault that it found
+//	last.go     the last comparison of each rail, for metrics and warnings
 //
-// May import: audit, audit/reconcile, audit/reconcile/formats, cluster/timing, engine, fsm/wire, httpapi/border, httpapi/x402, strictjson.
-// Never: write to the log. Who writes that one is done gets it from Deps.Done.
+// May import: audit, audit/reconcile, audit/reconcile/formats, cluster/timing, engine, fsm/leaf, fsm/wire, httpapi/border, httpapi/x402, strictjson.
+// Never: write to the log but that a comparison ended, and its alerts.
 package reconciliation

@@ -39,6 +39,7 @@ type job struct {
 	summary  []byte
 	findings string // File with the findings; "": none yet.
 	ended    engine.Time
+	alerts   struct{ opened, known uint64 } // Alerts about its faults; known: one was there already.
 }
 
 // leafPatience is how long the log may take to hold that a comparison ended.
@@ -72,6 +73,10 @@ func (r *Room) run(ctx context.Context, j *job) {
 	if err == nil {
 		err = r.keep(ctx, j, result)
 	}
+	problem := ""
+	if err == nil {
+		problem = r.openAlerts(ctx, j, result)
+	}
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.ended = r.deps.Published.LogTime()
@@ -81,7 +86,7 @@ func (r *Room) run(ctx context.Context, j *job) {
 	case err != nil:
 		j.state, j.problem = failed, err.Error()
 	default:
-		j.state = done
+		j.state, j.problem = done, problem
 	}
 }
 
@@ -184,7 +189,14 @@ func (j *job) write(m *strictjson.Members, whole bool) {
 		m.Time("endedAt", j.ended)
 	}
 	m.Optional("problem", j.problem)
-	if whole && j.summary != nil {
+	ended := j.summary != nil && j.state != running
+	if ended {
+		m.BeginObject("alerts")
+		m.Uint("opened", j.alerts.opened)
+		m.Uint("known", j.alerts.known)
+		m.EndObject()
+	}
+	if whole && ended {
 		m.Raw("result", j.summary)
 	}
 }

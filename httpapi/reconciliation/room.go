@@ -44,6 +44,8 @@ type Room struct {
 	stop context.CancelFunc
 	over sync.WaitGroup
 
+	follower follower
+
 	mutex sync.Mutex
 	jobs  []*job // The newest last.
 }

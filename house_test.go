@@ -39,7 +39,7 @@ var importLaw = map[string][]string{
 	"ofac/sample":   {"ofac"},
 	"ofac/listtest": {"ofac/list"}, // Only for tests and benches.
 	"engine":        {"ofac", "ofac/identifier", "ofac/place", "ofac/wallet"},
-	"engine/jws":    {"engine"}, "engine/permit": {"engine", "engine/jws"}, "engine/possession": {"engine", "engine/jws"}, "engine/credential": {"engine", "engine/jws"},
+	"engine/jws":    {"engine"}, "engine/permit": {"engine", "engine/jws"}, "engine/possession": {"engine", "engine/jws"}, "engine/credential": {"engine", "engine/jws", "engine/possession"},
 	"fsm/wire":     {"engine"},
 	"fsm/leaf":     {"engine", "fsm/wire"},
 	"fsm/leafjson": {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
@@ -71,7 +71,7 @@ var importLaw = map[string][]string{
 	"edge/registry":      {"edge", "engine", "ofac", "fsm/wire", "strictjson"},
 	"edge/retrace":       {"audit", "edge/recorded", "engine", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "ofac", "strictjson"},
 	"edge/turns":         {},
-	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "engine/jws", "engine/permit", "ofac", "ofac/identifier", "ofac/wallet", "fsm", "fsm/wire", "audit", "audit/merkle"},
+	"edge":               {"edge/retrace", "edge/turns", "fsm/leaf", "fsm/leafjson", "strictjson", "seal", "engine", "engine/credential", "engine/jws", "engine/permit", "engine/possession", "ofac", "ofac/identifier", "ofac/wallet", "fsm", "fsm/wire", "audit", "audit/merkle"},
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},

@@ -96,6 +96,9 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	if len(wider) > 0 {
 		return nil, MarkChangeable(refuseWidening(wider))
 	}
+	if err := j.demandKey(p, chain); err != nil {
+		return nil, err
+	}
 	p.Parent, p.Type = parent.Slot, granted.Type
 	p.PolicyJSON, p.Policy = inheritPolicy(in.Profile.PolicyJSON, &in.Profile.Policy, &granted.Policy), granted.Policy
 	p.OperatorLegalName, p.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
@@ -110,6 +113,18 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	record.Fragment = append(record.Fragment, `,"effectivePolicy":`...)
 	record.Fragment = granted.Policy.AppendJSON(record.Fragment)
 	return record, nil
+}
+
+// demandKey refuses a delegate without a key of its own where proofs are required: it inherits none, and its
+// calls would all be refused.
+func (j *Judge) demandKey(p *engine.AgentProfile, chain []*engine.AgentProfile) error {
+	level := j.Terms.Policy().EffectivePossession(j.OperatorID(chain[0].Operator), chain)
+	if len(p.PublicKey) > 0 || max(level, p.Settings.Possession) != engine.PossessionRequired {
+		return nil
+	}
+	return MarkChangeable(&Refusal{Code: "policy_widening", Param: "publicKey",
+		Message: "publicKey is required: calls of this delegate must prove a key of its own, and it inherits none",
+	})
 }
 
 // checkToken refuses a parent's token that is expired, revoked or superseded. If the parent is

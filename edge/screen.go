@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"railguard/engine"
+	"railguard/engine/possession"
 	"railguard/fsm"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -36,6 +37,7 @@ type screening struct {
 	hold        uint32 // In seconds; 0: no hold.
 	reference   string // paymentRef.
 	permit      permitAsked
+	proof       proofGiven
 
 	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
 	userToken string
@@ -78,6 +80,9 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 		return nil, err
 	}
 	if err := j.endedByClocks(); err != nil {
+		return nil, err
+	}
+	if err := j.prove(possession.ActScreen); err != nil {
 		return nil, err
 	}
 	j.Forged = j.screen.facts.Token == engine.TokenSignature

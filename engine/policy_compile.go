@@ -31,6 +31,7 @@ import (
 //	 "settlement": "settler|self",                           who may give back what counts
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
 //	 "permits": {"audience": "https://pay.example.org"},     for whom a permit is if the call does not say
+//	 "possession": {"default": "off|review|required", "operators": {"opr_...": "required"}, "maxAge": "2m"},   proof of the agent's key
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
@@ -134,6 +135,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			r.readHolds(path, value, policy)
 		case "permits":
 			r.readPermits(path, value, policy)
+		case "possession":
+			policy.Possession = r.readPossession(path, value)
 		case "jurisdictions":
 			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":

@@ -81,7 +81,7 @@ var importLaw = map[string][]string{
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.
 	"httpapi/cosigning":  {"audit/note", "audit/witness", "cluster/report"},
-	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
+	"httpapi/border":     {"httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "engine/possession", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
 	"httpapi/payments":   {"httpapi/border", "edge", "cluster/timing", "strictjson", "engine", "fsm", "fsm/leafjson", "fsm/wire"},
 	"httpapi/registry":   {"httpapi/border", "edge", "edge/registry", "strictjson", "engine", "ofac", "fsm", "fsm/wire"},
 	"httpapi/casework":   {"httpapi/border", "edge", "edge/desk", "edge/events", "strictjson", "engine", "ofac", "fsm", "fsm/leaf", "fsm/wire", "audit"},

@@ -38,6 +38,7 @@ type Deps struct {
 	TrustedProxies []netip.Prefix   // Proxies whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
 	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
+	Authorities    []string         // Under which the service is known, beside its public address; NormalAuthority.
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	Now            func() time.Time // This node's clock.
 }

@@ -75,8 +75,8 @@ var importLaw = map[string][]string{
 	"edge/edgetest":      {"audit", "audit/audittest", "audit/keyindex", "edge", "engine", "engine/credential", "fsm", "fsm/wire", "ofac", "ofac/sample", "seal", "strictjson"}, // For tests alone.
 	"httpapi/exposition": {"cluster/timing"},
 	"httpapi/guest":      {},
-	"httpapi/x402":       {"cluster/timing", "httpapi/guest", "ofac/identifier", "ofac/wallet"},
-	"httpapi/mcp":        {"engine", "httpapi/guest", "ofac/identifier", "strictjson"},
+	"httpapi/x402":       {"cluster/timing", "engine", "engine/possession", "httpapi/guest", "ofac/identifier", "ofac/wallet"},
+	"httpapi/mcp":        {"engine", "engine/possession", "httpapi/guest", "ofac/identifier", "strictjson"},
 	"httpapi/lanes":      {},
 	"httpapi/openapi":    {"httpapi/description"},
 	"httpapi/contract":   {"httpapi/openapi"}, // Only for tests.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"railguard/engine/possession"
 	"railguard/httpapi/border"
 	"railguard/httpapi/mcp"
 	"railguard/httpapi/x402"
@@ -297,4 +299,19 @@ func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, p
 		return facilitator, err
 	}
 	return mcp.New(mcp.Config{API: facilitator, PublicURL: publicURL, Version: version})
+}
+
+// checkAuthorities brings the authorities into the form in which they are signed.
+func (f *serveFlags) checkAuthorities() error {
+	if len(f.authorities) >= possession.AuthoritiesMax { // One is that of the public address.
+		return usageError("--authority: at most %d", possession.AuthoritiesMax-1)
+	}
+	for i, authority := range f.authorities {
+		address, err := url.Parse("https://" + authority)
+		if err != nil || address.Host != authority || address.Hostname() == "" {
+			return usageError("--authority: %q is no HOST or HOST:PORT", authority)
+		}
+		f.authorities[i] = border.NormalAuthority(authority, "https")
+	}
+	return nil
 }

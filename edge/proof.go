@@ -35,22 +35,24 @@ type Proof struct {
 
 var canonicalisers = sync.Pool{New: func() any { return new(possession.Canonicaliser) }}
 
-// readProof reads the proof of a call. A number that canonical JSON would change is an error even if the proof
-// is not good: the caller has to know.
+// readProof reads the proof of a call, the last of its members, and returns the first error of them all. A number that
+// canonical JSON would change is an error even if the proof is not good: the caller has to know.
 func (j *Judge) readProof(f *strictjson.Spans) error {
 	s := &j.screen
 	s.proof = proofGiven{}
 	if given := j.call.Proof; given != nil {
 		s.proof.text, s.proof.act, s.proof.request = given.Text, given.Act, given.Request
-		return nil
+		return f.Err()
 	}
 	if !f.Given(possession.ProofMember) {
-		return nil
+		return f.Err()
 	}
 	text := f.TrimmedText(possession.ProofMember)
 	if len(text) == 0 {
 		f.Invalid(possession.ProofMember, "must be a compact JWS")
-		return nil
+	}
+	if err := f.Err(); err != nil {
+		return err
 	}
 	s.proof.text = borrowText(text)
 	var err error
@@ -116,7 +118,7 @@ func (j *Judge) findProof(act string) (*possession.Proof, error) {
 			act = s.proof.act
 		}
 		return possession.VerifyJWS(s.proof.text, &possession.Want{
-			Window: window, Key: s.agent.key, Audience: permitIssuer(j.Terms.Settings.Genesis), Act: act, Request: s.proof.request,
+			Window: window, Key: s.agent.key, Audience: j.Terms.PublicURL(), Act: act, Request: s.proof.request,
 		})
 	case j.call.Message != nil:
 		return possession.VerifyMessage(j.call.Message, s.agent.key, window)

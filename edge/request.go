@@ -92,9 +92,6 @@ func (j *Judge) Read() error {
 	if err := j.readProof(&f); err != nil {
 		return err
 	}
-	if err := f.Err(); err != nil {
-		return err
-	}
 	if !j.call.Facilitator && OwnReference(s.reference) {
 		return InvalidField("paymentRef", `must not begin with "x402:": such references are this service's own`)
 	}

@@ -40,6 +40,15 @@ type signingKeys struct {
 	Err       error // The cluster secret does not open a key, so this node must not be ready.
 }
 
+// PublicURL returns the address under which callers know the service, without a slash at its end; "" before bootstrap. It
+// is the iss of permits and the aud of proofs.
+func (t *Terms) PublicURL() string {
+	if t.Signing == nil {
+		return ""
+	}
+	return permitIssuer(t.Signing.genesis)
+}
+
 var errNoSigningKey = errors.New("no signing key of the cluster can be unsealed")
 
 // Now returns the terms of the present settings.

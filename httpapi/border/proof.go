@@ -50,12 +50,8 @@ func headerLines(r *http.Request) func(name string) []string {
 // authorities returns the scheme of the public address, and the authorities under which this service
 // is known, whatever Host says: that of the public address, and those that its operator named.
 func (b *Border) authorities() (scheme string, authorities []string) {
-	genesis := b.deps.Published.Settings().Genesis
-	if genesis == nil {
-		return "https", b.deps.Authorities
-	}
-	public, err := url.Parse(genesis.PublicURL)
-	if err != nil {
+	public, err := url.Parse(b.judges.Now().PublicURL())
+	if err != nil || public.Host == "" {
 		return "https", b.deps.Authorities
 	}
 	own := NormalAuthority(public.Host, public.Scheme)

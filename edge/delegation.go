@@ -96,7 +96,8 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	if len(wider) > 0 {
 		return nil, MarkChangeable(refuseWidening(wider))
 	}
-	if err := j.demandKey(p, chain); err != nil {
+	wanted := max(j.Terms.Policy().EffectivePossession(j.OperatorID(parent.Operator), chain), p.Settings.Possession)
+	if err := demandKey(p, wanted); err != nil {
 		return nil, err
 	}
 	p.Parent, p.Type = parent.Slot, granted.Type
@@ -117,9 +118,8 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 
 // demandKey refuses a delegate without a key of its own where proofs are required: it inherits none, and its
 // calls would all be refused.
-func (j *Judge) demandKey(p *engine.AgentProfile, chain []*engine.AgentProfile) error {
-	level := j.Terms.Policy().EffectivePossession(j.OperatorID(chain[0].Operator), chain)
-	if len(p.PublicKey) > 0 || max(level, p.Settings.Possession) != engine.PossessionRequired {
+func demandKey(p *engine.AgentProfile, wanted engine.Possession) error {
+	if len(p.PublicKey) > 0 || wanted != engine.PossessionRequired {
 		return nil
 	}
 	return MarkChangeable(&Refusal{Code: "policy_widening", Param: "publicKey",

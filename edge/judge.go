@@ -30,6 +30,9 @@ type Deps struct {
 	Node      string // Name of this node, for records.
 	Version   string // Semantic version of the binary.
 	Logger    *slog.Logger
+
+	// Authorities are those under which the service is known beside its public address; possession.NormalAuthority.
+	Authorities []string
 }
 
 // Published is what this node knows now. Reading it takes no lock.
@@ -113,7 +116,7 @@ type Call struct {
 	Idem      *wire.Idem
 	KeyText   string              // The Idempotency-Key as sent; "": none.
 	Path      string              // Of the URL; it scopes Idempotency-Keys. A batch item has that of a single call.
-	Message   *possession.Message // The request with its message signatures; nil: it has none.
+	Message   *possession.Message // The request with its message signatures, without scheme and authorities; nil: it has none.
 	Proof     *Proof              // A proof that stands elsewhere than in Body; nil: none.
 	Trace     string              // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
 	Strict    bool                // Any unknown member of a screening call is refused.

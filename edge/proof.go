@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net/url"
+	"slices"
 	"sync"
 
 	"railguard/engine"
@@ -109,6 +111,7 @@ func (j *Judge) prove(act string) error {
 // a *possession.Error.
 func (j *Judge) findProof(act string) (*possession.Proof, error) {
 	s := &j.screen
+	signing := j.Terms.Signing // Not nil: the credential was good.
 	window := possession.Window{Now: s.facts.Now, AgeMost: s.facts.Policy.ProofAge()}
 	switch {
 	case s.proof.text != "" && s.agent.key == nil:
@@ -118,12 +121,28 @@ func (j *Judge) findProof(act string) (*possession.Proof, error) {
 			act = s.proof.act
 		}
 		return possession.VerifyJWS(s.proof.text, &possession.Want{
-			Window: window, Key: s.agent.key, Audience: j.Terms.PublicURL(), Act: act, Request: s.proof.request,
+			Window: window, Key: s.agent.key, Audience: permitIssuer(signing.genesis), Act: act, Request: s.proof.request,
 		})
 	case j.call.Message != nil:
-		return possession.VerifyMessage(j.call.Message, s.agent.key, window)
+		message := *j.call.Message
+		message.Scheme, message.Authorities = signing.scheme, signing.known
+		return possession.VerifyMessage(&message, s.agent.key, window)
 	}
 	return nil, nil
+}
+
+// authoritiesOf returns the scheme of the public address, and the authorities under which this service
+// is known, whatever Host says: that of the public address, and those that its operator named.
+func authoritiesOf(address string, named []string) (scheme string, authorities []string) {
+	public, err := url.Parse(address)
+	if err != nil || public.Host == "" {
+		return "https", named
+	}
+	own := possession.NormalAuthority(public.Host, public.Scheme)
+	if slices.Contains(named, own) {
+		return public.Scheme, named
+	}
+	return public.Scheme, append([]string{own}, named...)
 }
 
 // adoptID makes the proof's id the call's Idempotency-Key, in the scope of the agent's operator,
@@ -144,7 +163,7 @@ func (j *Judge) adoptID(act string) error {
 	if proof.Form == possession.FormMessage {
 		body = sha256.Sum256(j.call.Body)
 	}
-	operator := Caller{Owner: j.Terms.card(j.shared.cards, s.facts.Chain[0]).operatorID}
+	operator := Caller{Owner: s.facts.OperatorID}
 	keyed := operator.keyedBy(j.call.Path, proof.ID, body)
 	j.call.Idem, j.call.Hashed = &keyed.Idem, &keyed.Body
 	s.record.Idem = j.keyed()

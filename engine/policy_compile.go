@@ -120,13 +120,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "structuring":
 			r.readStructuring(path, value, policy)
 		case "paymentRef":
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "once" {
-					r.addUnknown(path)
-					return
-				}
-				policy.ReferenceOff = r.readChoice(path, value, "review", "off") == 1
-			})
+			r.readReferences(path, value, policy)
 		case "review":
 			r.readReview(path, value, policy)
 		case "settlement":
@@ -161,6 +155,16 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		return nil, r.errors
 	}
 	return policy, nil
+}
+
+func (r *documentReader) readReferences(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "once" {
+			r.addUnknown(path)
+			return
+		}
+		policy.ReferenceOff = r.readChoice(path, value, "review", "off") == 1
+	})
 }
 
 func (r *documentReader) readPayer(param string, value json.RawMessage, policy *Policy) {

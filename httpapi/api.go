@@ -41,7 +41,7 @@ type Deps struct {
 	LogLevel       *slog.LevelVar         // Logger's level, changeable at run time; nil: fixed.
 	TrustedProxies []netip.Prefix         // Proxies whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration          // 0: engine.WriteDeadline.
-	Authorities    []string               // Authorities that a message signature may name, beside the public address; border.NormalAuthority.
+	Authorities    []string               // Authorities that a message signature may name, beside the public address; possession.NormalAuthority.
 	AdminToken     string                 // Secret that counts as an admin key on the admin listener; "": none.
 	Relay          rulebook.Relay         // nil: this node knows its own jobs only.
 	Jobs           retrace.JobStore       // nil: backtests and shadows are lost when the process ends.

@@ -311,7 +311,7 @@ func (f *serveFlags) checkAuthorities() error {
 		if err != nil || address.Host != authority || address.Hostname() == "" {
 			return usageError("--authority: %q is no HOST or HOST:PORT", authority)
 		}
-		f.authorities[i] = border.NormalAuthority(authority, "https")
+		f.authorities[i] = possession.NormalAuthority(authority, "https")
 	}
 	return nil
 }

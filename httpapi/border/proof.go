@@ -3,10 +3,7 @@ package border
 import (
 	"net/http"
 	"net/textproto"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"railguard/edge"
 	"railguard/engine/possession"
@@ -22,9 +19,8 @@ func (c *Request) TakeSignatures() {
 	if len(c.r.Header["Signature-Input"]) == 0 {
 		return
 	}
-	scheme, authorities := c.border.authorities()
 	message := &possession.Message{
-		Method: c.r.Method, Scheme: scheme, Authorities: authorities, Host: c.r.Host, Path: c.r.URL.EscapedPath(),
+		Method: c.r.Method, Host: c.r.Host, Path: c.r.URL.EscapedPath(),
 		Header: headerLines(c.r), Body: c.Asked.Body,
 	}
 	if c.r.URL.RawQuery != "" || c.r.URL.ForceQuery {
@@ -45,28 +41,4 @@ func headerLines(r *http.Request) func(name string) []string {
 		}
 		return r.Header[textproto.CanonicalMIMEHeaderKey(name)]
 	}
-}
-
-// authorities returns the scheme of the public address, and the authorities under which this service
-// is known, whatever Host says: that of the public address, and those that its operator named.
-func (b *Border) authorities() (scheme string, authorities []string) {
-	public, err := url.Parse(b.judges.Now().PublicURL())
-	if err != nil || public.Host == "" {
-		return "https", b.deps.Authorities
-	}
-	own := NormalAuthority(public.Host, public.Scheme)
-	if slices.Contains(b.deps.Authorities, own) {
-		return public.Scheme, b.deps.Authorities
-	}
-	return public.Scheme, append([]string{own}, b.deps.Authorities...)
-}
-
-// NormalAuthority brings an authority into the form in which it is signed: in lower case, without the
-// scheme's own port (RFC 9421, 2.2.3).
-func NormalAuthority(authority, scheme string) string {
-	authority = strings.ToLower(authority)
-	if scheme == "http" {
-		return strings.TrimSuffix(authority, ":80")
-	}
-	return strings.TrimSuffix(authority, ":443")
 }

@@ -37,15 +37,15 @@ func takeEnding(past *wire.Past, l *Leaf, at engine.Time) {
 	switch {
 	case l.Value.GetBool("late"):
 		past.Late = l.Index
-	case state == fsm.HoldUnresolved:
-		past.Unresolved = l.Index
+	case state == fsm.HoldUnresolved || l.Has("judged"): // Confirmed or redeemed.
+		past.Before = max(past.Before, l.Index)
 	default:
 		past.State, past.Later, past.At = uint8(state), l.Index, at
 	}
 }
 
-// Endings returns the leaves that say what became of a recorded payment: none; that it is
-// unresolved; its ending; or its ending and a late settle.
+// Endings returns the leaves that say what became of a recorded payment: none; that it was confirmed
+// or redeemed, or is unresolved; its ending; or its ending and a late settle.
 func (j *Judge) Endings(record uint64) ([]uint64, error) {
 	if known := j.shared.deps.Published.Outcomes(record); len(known) > 0 {
 		return known, nil
@@ -60,8 +60,8 @@ func (j *Judge) Endings(record uint64) ([]uint64, error) {
 			endings = append(endings, at)
 		}
 	}
-	if past.Later == 0 && past.Unresolved != 0 {
-		endings = append(endings, past.Unresolved)
+	if past.Later == 0 && past.Before != 0 {
+		endings = append(endings, past.Before)
 	}
 	return endings, nil
 }

@@ -11,6 +11,7 @@ import (
 const (
 	PayLapsed   = "lapsed"       // The approval has ended.
 	PaySettled  = "settled"      // The payment was made.
+	PayRedeemed = "redeemed"     // Somebody has taken the leave to make it.
 	PayReleased = "released"     // The payment was given back.
 	PayInactive = "agent_status" // The agent, one above it or its operator is suspended, revoked or expired.
 	PayListed   = "listed"       // The list names a party of the payment now.
@@ -31,6 +32,10 @@ func (j *Judge) Payable(l *Leaf, d *Disposition) (why string, approved bool) {
 			return PaySettled, true
 		case "released":
 			return PayReleased, true
+		case "redeemed":
+			return PayRedeemed, true
+		case "held":
+			continue // It was confirmed.
 		default:
 			return PayLapsed, true
 		}
@@ -76,5 +81,17 @@ func (d *Disposition) HoldState() string {
 // mayChange tells whether a settler can still say what became of the payment.
 func (d *Disposition) mayChange() bool {
 	state := d.HoldState()
-	return state == "held" || state == "unresolved"
+	return state == "held" || state == "redeemed" || state == "unresolved"
+}
+
+// Open reports whether nothing has ended the payment.
+func (d *Disposition) Open() bool {
+	state := d.HoldState()
+	return state == "held" || state == "redeemed"
+}
+
+// Redeemed reports whether the leave for the payment was taken: it was redeemed, or settled.
+func (d *Disposition) Redeemed() bool {
+	state := d.HoldState()
+	return state == "redeemed" || state == "settled" || len(d.Payment) > 0 && d.Payment[0].Flag("redeemed")
 }

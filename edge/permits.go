@@ -216,7 +216,7 @@ func permitOf(genesis *wire.Genesis, stretches []*wire.LogStretch, x *leafjson.S
 		IssuedAt: whole(x.At), Policy: x.PolicyVersion, Rules: x.RuleSetName(), Others: len(terms.Lists) > 1,
 		Pay:   PayOf(told, x.Amount, x.TxnID()),
 		Lists: permit.Lists{Version: x.ListVersion, Digest: x.ListDigest, Age: x.ListAge, AgeMost: engine.Time(terms.AgeMost) * engine.Second},
-		Log:   permit.Log{Origin: logOrigin(genesis, stretches, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(leaf.AppendScreen(nil, &x.Screen))},
+		Log:   permit.Log{Origin: logOrigin(genesis, stretches, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(x.Stored())},
 	}
 	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
 	if proof := x.Proof(); proof.Thumbprint != "" {

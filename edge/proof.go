@@ -35,6 +35,20 @@ type Proof struct {
 	Request [32]byte
 }
 
+// ReadProof reads the proof of a call that is no screening call.
+func (j *Judge) ReadProof(f *strictjson.Fields) {
+	s := &j.screen
+	s.proof = proofGiven{}
+	if f.Get(possession.ProofMember) == nil {
+		return
+	}
+	s.proof.text = f.RequiredText(possession.ProofMember, possession.BytesMax)
+	var err error
+	if s.proof.request, err = hashRequest(j.call.Body); err != nil {
+		f.Invalid(possession.ProofMember, "cannot be for this request: a number of a proven request must have at most 15 significant digits")
+	}
+}
+
 var canonicalisers = sync.Pool{New: func() any { return new(possession.Canonicaliser) }}
 
 // readProof reads the proof of a call, the last of its members, and returns the first error of them all. A number that
@@ -155,7 +169,7 @@ func (j *Judge) adoptID(act string) error {
 		return nil
 	}
 	if sent := j.call.KeyText; sent != "" && sent != proof.ID {
-		return &Refusal{Code: "invalid_field", Param: "Idempotency-Key", BadRequest: true,
+		return &Refusal{Code: "bad_request", Param: "Idempotency-Key",
 			Message: "the Idempotency-Key is not the jti of the proof: leave it out, or send that one",
 		}
 	}
@@ -166,7 +180,9 @@ func (j *Judge) adoptID(act string) error {
 	operator := Caller{Owner: s.facts.OperatorID}
 	keyed := operator.keyedBy(j.call.Path, proof.ID, body)
 	j.call.Idem, j.call.Hashed = &keyed.Idem, &keyed.Body
-	s.record.Idem = j.keyed()
+	if !s.again { // A recorded payment's record is another one, which is made later.
+		s.record.Idem = j.keyed()
+	}
 	return nil
 }
 

@@ -95,6 +95,9 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 		f.Set(leaf.TagElsewhere, []byte(text))
 	}
 	for i := range requestTags {
+		if s.again {
+			break
+		}
 		if raw := j.call.Document.Raw(requestTags[i].name); raw != nil {
 			f.Set(requestTags[i].tag, raw)
 		}

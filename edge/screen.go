@@ -38,6 +38,7 @@ type screening struct {
 	reference   string // paymentRef.
 	permit      permitAsked
 	proof       proofGiven
+	again       bool // A recorded payment is judged again; its own record has what the call told.
 
 	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
 	userToken string

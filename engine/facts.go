@@ -125,9 +125,10 @@ type Level struct {
 
 // Moment is the input that can change. Apply judges it by the live rules.
 type Moment struct {
-	Now    Time
-	Amount USD
-	Policy *Policy
+	Now     Time
+	Amount  USD
+	Counted bool // The counters hold the amount already: the payment is judged again.
+	Policy  *Policy
 
 	Levels     [DepthMax + 1]Level // The agent itself first.
 	LevelCount int

@@ -68,6 +68,7 @@ type RowLimits struct {
 	HoldSecondsMost    uint32
 	PermitSecondsLeast uint32
 	PermitSecondsMost  uint32
+	ConfirmsMost       uint8  // How often a payment can be confirmed.
 	PermitHoldBeyond   uint32 // For how many seconds after a permit's end its payment stays held.
 	URLBytes           int    // Length of a webhook's URL.
 	EventTypes         int    // Event types that a webhook names.
@@ -152,6 +153,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		PermitSecondsLeast: 60,
 		PermitSecondsMost:  300,
 		PermitHoldBeyond:   60,
+		ConfirmsMost:       16,
 		HoldSecondsMost:    604_800,
 		URLBytes:           2048,
 		EventTypes:         128,

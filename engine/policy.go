@@ -51,7 +51,8 @@ type Policy struct {
 	ListReviewAge     Time       `cbor:"49,keyasint"`           // ofac.reviewAge: after so long without a confirmed list each payment is reviewed. Default 7 days.
 	OperatorDaily     USD        `cbor:"47,keyasint"`           // operators.dailyLimitUSDC: of an operator that has no limit of its own; NoLimit when not set.
 
-	PermitAudience string `cbor:"51,keyasint,omitempty"` // permits.audience: for whom a permit is if the call does not say; "": for the service itself.
+	PermitAudience string     `cbor:"51,keyasint,omitempty"` // permits.audience: for whom a permit is if the call does not say; "": for the service itself.
+	PermitNeed     PermitNeed `cbor:"52,keyasint,omitempty"` // permits.required: which payments are to be redeemed before they are settled. Default review.
 
 	Possession *PossessionPolicy `cbor:"54,keyasint,omitempty"` // possession; nil: off.
 
@@ -60,6 +61,29 @@ type Policy struct {
 	Jurisdictions *Jurisdictions `cbor:"48,keyasint,omitempty"` // jurisdictions; nil: the default.
 
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
+}
+
+// PermitNeed says which payments are to be redeemed before they are settled. A settle of another one
+// is booked, because it was made, and is marked.
+type PermitNeed uint8
+
+// The needs. The default is the zero value.
+const (
+	PermitOfReview PermitNeed = iota // Payments that an officer approved.
+	PermitOfNone
+	PermitOfAll
+)
+
+var permitNeeds = [...]string{PermitOfReview: "review", PermitOfNone: "off", PermitOfAll: "all"}
+
+// strictness orders the needs.
+func (n PermitNeed) strictness() uint8 {
+	return [...]uint8{PermitOfNone: 0, PermitOfReview: 1, PermitOfAll: 2}[n]
+}
+
+// MustRedeem tells whether a payment is to be redeemed before it is settled.
+func (p *Policy) MustRedeem(approved bool) bool {
+	return p.PermitNeed == PermitOfAll || p.PermitNeed == PermitOfReview && approved
 }
 
 // PartyNeed says of which payments the counterparty must be told.

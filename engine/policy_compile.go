@@ -30,7 +30,8 @@ import (
 //	            "approvalLapse": "24h"},                     how long an approval is good
 //	 "settlement": "settler|self",                           who may give back what counts
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
-//	 "permits": {"audience": "https://pay.example.org"},     for whom a permit is if the call does not say
+//	 "permits": {"audience": "https://pay.example.org",      for whom a permit is if the call does not say
+//	             "required": "review|off|all"},              what is to be redeemed before it is settled
 //	 "possession": {"default": "off|review|required", "operators": {"opr_...": "required"}, "maxAge": "2m"},   proof of the agent's key
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
@@ -179,15 +180,18 @@ func (r *documentReader) readPayer(param string, value json.RawMessage, policy *
 
 func (r *documentReader) readPermits(param string, value json.RawMessage, policy *Policy) {
 	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
-		if name != "audience" {
+		switch name {
+		case "audience":
+			audience, _ := r.readText(path, value)
+			if audience == "" || utf8.RuneCountInString(audience) > audienceMax {
+				r.addError(path, "must have 1 to "+strconv.Itoa(audienceMax)+" characters")
+			}
+			policy.PermitAudience = audience
+		case "required":
+			policy.PermitNeed = PermitNeed(r.readChoice(path, value, permitNeeds[:]...))
+		default:
 			r.addUnknown(path)
-			return
 		}
-		audience, _ := r.readText(path, value)
-		if audience == "" || utf8.RuneCountInString(audience) > audienceMax {
-			r.addError(path, "must have 1 to "+strconv.Itoa(audienceMax)+" characters")
-		}
-		policy.PermitAudience = audience
 	})
 }
 

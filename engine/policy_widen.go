@@ -50,6 +50,7 @@ func Widens(old, new *Policy) []string {
 	note(new.ApprovalLapse > old.ApprovalLapse, "review.approvalLapse")
 	note(new.SettlementSelf && !old.SettlementSelf, "settlement")
 	note(new.HoldsReturn && !old.HoldsReturn, "holds.onExpiry")
+	note(new.PermitNeed.strictness() < old.PermitNeed.strictness(), "permits.required")
 	note(widerBound(old.UnresolvedCount, new.UnresolvedCount), "holds.alert.count")
 	note(old.UnresolvedSum != NoLimit && (new.UnresolvedSum == NoLimit || new.UnresolvedSum > old.UnresolvedSum), "holds.alert.amount")
 	note(old.RefuseOnMatch && !new.RefuseOnMatch, "registration.onMatch")

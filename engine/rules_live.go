@@ -213,17 +213,25 @@ func compareOwnership(m *Moment) []Compared {
 	return []Compared{{"flaggedFrom", m.Levels[0].Row.OwnershipFrom}}
 }
 
+// added returns what the payment adds to the counters.
+func (m *Moment) added() USD {
+	if m.Counted {
+		return 0
+	}
+	return m.Amount
+}
+
 // dailyLimit is R11. It checks the counters of the UTC day of the agent, of every ancestor and of
 // the agent's operator.
 func dailyLimit(m *Moment) Sub {
 	day := m.Now.Day()
 	for i := 0; i < m.LevelCount; i++ {
 		level := &m.Levels[i]
-		if level.Row.Spend.Counted(day).Plus(m.Amount).Exceeds(level.Profile.Policy.DailyLimit) {
+		if level.Row.Spend.Counted(day).Plus(m.added()).Exceeds(level.Profile.Policy.DailyLimit) {
 			return atLevel(i)
 		}
 	}
-	if m.Owner != nil && m.Owner.Counted(day).Plus(m.Amount).Exceeds(m.Policy.LimitOf(m.OwnerLimit)) {
+	if m.Owner != nil && m.Owner.Counted(day).Plus(m.added()).Exceeds(m.Policy.LimitOf(m.OwnerLimit)) {
 		return subOperatorLimit
 	}
 	return 0
@@ -252,7 +260,7 @@ func compareDailyLimit(m *Moment) []Compared {
 
 // fleetLimit is R12.
 func fleetLimit(m *Moment) Sub {
-	if m.Fleet == nil || !m.Fleet.Spend.Counted(m.Now.Day()).Plus(m.Amount).Exceeds(m.FleetLimit) {
+	if m.Fleet == nil || !m.Fleet.Spend.Counted(m.Now.Day()).Plus(m.added()).Exceeds(m.FleetLimit) {
 		return 0
 	}
 	return 1

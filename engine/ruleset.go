@@ -197,6 +197,16 @@ func (s *RuleSet) Has(id RuleID) bool { return id == 0 || s.Rule(id) != nil }
 // HasAll reports whether every bit of a mask is one of the rules.
 func (s *RuleSet) HasAll(mask uint32) bool { return mask&^s.mask == 0 }
 
+// ReviewRules returns the mask of the rules whose own verdict is no BLOCK.
+func (s *RuleSet) ReviewRules() (mask uint32) {
+	for i := range s.Rules {
+		if s.Rules[i].Verdict == Review {
+			mask |= 1 << s.Rules[i].ID
+		}
+	}
+	return mask
+}
+
 // Codes names the rules of a mask in order of precedence.
 func (s *RuleSet) Codes(mask uint32) []string {
 	codes := []string{}

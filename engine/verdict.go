@@ -91,6 +91,18 @@ func (h *Hits) Add(id RuleID, sub Sub) {
 // Has reports whether rule id fired.
 func (h *Hits) Has(id RuleID) bool { return h.Mask&(1<<id) != 0 }
 
+// Leave takes the hits of some rules out; bit n of the mask is rule Rn.
+func (h *Hits) Leave(mask uint32) {
+	h.Mask &^= mask
+	for id := RuleID(1); id < RuleBits; id++ {
+		if mask&(1<<id) != 0 {
+			h.Subs[id] = 0
+		}
+	}
+	h.Unproven = h.Unproven && mask&(1<<RuleAttestation) == 0
+	h.ListStale = h.ListStale && mask&(1<<RulePossibleName) == 0
+}
+
 // Merge adds the hits of other. If both have a rule, h keeps its own sub-reason; that the key is not
 // proven is told by Unproven too, so the other one holds.
 func (h *Hits) Merge(other *Hits) {

@@ -61,7 +61,7 @@ func (m *ledger) endHold(at uint64, state HoldState) (holdRow, []uint64) {
 	row := *m.holds.At(at)
 	m.uncountHold(&row)
 	m.dropHold(at)
-	m.noteEnding(outcomeRow{Leaf: row.Leaf, State: state, Unresolved: row.Unresolved})
+	m.noteEnding(outcomeRow{Leaf: row.Leaf, State: state, Before: row.told()})
 	if state == HoldSettled {
 		return row, nil
 	}
@@ -100,15 +100,14 @@ func (m *ledger) pastOf(record uint64, past *wire.Past) (row outcomeRow, ended, 
 		return outcomeRow{}, false, true
 	}
 	return outcomeRow{
-		Leaf: record, Later: past.Later, Late: past.Late, At: past.At, State: HoldState(past.State), Unresolved: past.Unresolved,
+		Leaf: record, Later: past.Later, Late: past.Late, At: past.At, State: HoldState(past.State), Before: past.Before,
 	}, past.State != 0, false
 }
 
-// soundPast tells whether an edge can have found what it says.
-func (m *ledger) soundPast(b *wire.Hold) bool {
-	p := b.Past
+// soundPast tells whether an edge can have found what it says of the payment of a record.
+func (m *ledger) soundPast(record uint64, p *wire.Past) bool {
 	return p == nil || p.State == 0 && p.Later == 0 && p.Late == 0 ||
-		HoldState(p.State) <= HoldExpired && p.Later > b.Leaf && m.hasLeaf(max(p.Later, p.Late)) && p.Unresolved < p.Later
+		HoldState(p.State) <= HoldExpired && p.Later > record && m.hasLeaf(max(p.Later, p.Late)) && p.Before < p.Later
 }
 
 // expireHolds looks at holds whose time is over, the earliest first, a bounded number in each
@@ -122,7 +121,9 @@ func (m *ledger) expireHolds() {
 	}
 }
 
-// expireHold does what follows when the time of a hold is over.
+// expireHold does what follows when the time of a hold is over. A payment returns where the policy
+// says that what nobody ends returns, or that none can be made that was not redeemed; a redeemed one
+// never does.
 func (m *ledger) expireHold(at uint64) {
 	row := *m.holds.At(at)
 	switch {
@@ -132,7 +133,7 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
-	case m.policy().HoldsReturn && !row.Counts:
+	case row.Redeemed == 0 && (m.policy().HoldsReturn || m.policy().PermitNeed == engine.PermitOfAll):
 		_, freed := m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired, freed...)
 	default:
@@ -152,13 +153,13 @@ func (m *ledger) leaveUnresolved(at uint64) {
 	m.holdHeap.settle(at)
 }
 
-// alertUnresolved opens an alert if the payment that has just become unresolved makes its
-// agent's payments reach the number or the sum of the policy.
+// alertUnresolved opens an alert if the payment that has just become unresolved was redeemed, or
+// makes its agent's payments reach the number or the sum of the policy.
 func (m *ledger) alertUnresolved(row *holdRow) {
 	of, policy := m.unresolvedOf[row.Agent], m.policy()
 	before := of
 	before.remove(row.Amount)
-	if of.Count == policy.UnresolvedCount ||
+	if row.Redeemed != 0 || of.Count == policy.UnresolvedCount ||
 		policy.UnresolvedSum != engine.NoLimit && of.Sum() >= policy.UnresolvedSum && (before.Count == 0 || before.Sum() < policy.UnresolvedSum) {
 		m.officers.alertUnresolved(row, of)
 	}
@@ -167,14 +168,14 @@ func (m *ledger) alertUnresolved(row *holdRow) {
 // writeHoldOver writes that the time of a hold is over. If an approval opened it, the leaf says
 // that the approval has lapsed.
 func (m *ledger) writeHoldOver(row *holdRow, due leaf.Due, state HoldState, keys ...uint64) {
-	if row.Approved {
+	if row.Approved && row.Redeemed == 0 {
 		due = leaf.DueApproval
 	}
 	keys = append(keys, engine.FilterKey(engine.FilterTxn, m.ids.TxnID(row.Leaf)), engine.EndingFilter(row.Leaf))
 	if row.Agent != 0 {
 		keys = append(keys, engine.FilterKey(engine.FilterAgent, m.ids.AgentID(uint32(row.Agent))))
 	}
-	m.writeDueEvent(due, leaf.HoldOver{Payment: m.paymentOf(row.Leaf, row.Agent, state, row.Amount), ExpiredAt: row.ExpiresAt}, keys...)
+	m.writeDueEvent(due, leaf.HoldOver{Payment: m.paymentOf(row.Leaf, row.Agent, state, row.Amount), ExpiredAt: row.ExpiresAt, Redeemed: row.Redeemed != 0}, keys...)
 }
 
 // paymentOf returns the members that name its payment in the leaf that is written next.
@@ -186,8 +187,12 @@ func (m *ledger) paymentOf(record uint64, agent engine.AgentSlot, state HoldStat
 
 // endedBy returns the newest written leaf that says what became of a payment; 0: none.
 func (m *ledger) endedBy(record uint64) uint64 {
-	if at, held := m.holdAt[record]; held && m.holds.At(at).Unresolved < m.size {
-		return m.holds.At(at).Unresolved
+	if at, held := m.holdAt[record]; held {
+		row := m.holds.At(at)
+		if row.told() < m.size {
+			return row.told()
+		}
+		return row.Newest
 	}
 	at, ended := m.outcomeAt[record]
 	if !ended {
@@ -200,7 +205,7 @@ func (m *ledger) endedBy(record uint64) uint64 {
 	if row.Later < m.size {
 		return row.Later
 	}
-	return row.Unresolved
+	return row.Before
 }
 
 // applyHold settles or releases a payment. A hold whose time is over is treated so even before
@@ -210,7 +215,7 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 		return
 	}
 	if b.Leaf >= m.size || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
-		!m.soundPast(b) || !m.soundUsed(b.Used) || b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
+		!m.soundPast(b.Leaf, b.Past) || !m.soundUsed(b.Used) || b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}
@@ -237,6 +242,7 @@ func payerIn(b *wire.Hold) payer { return payer{b.Agent, b.Fleet, b.Operator} }
 type settling struct {
 	counted                     engine.USD // How much of the payment was counted until now.
 	late, notAllowed, overLimit bool
+	unpermitted                 bool
 }
 
 func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended, used bool, r *wire.Result) {
@@ -257,13 +263,13 @@ func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended, used bool,
 		m.noteEnding(*past)
 	case open:
 		row, _ := m.endHold(holdAt, HoldSettled)
-		s.counted = row.Amount
+		s.counted, s.unpermitted = row.Amount, row.Redeemed == 0 && m.policy().MustRedeem(row.Approved)
 		paid := min(b.Amount, row.Amount)
 		m.registry.changeBooks(row.payer(), func(books *engine.Spend) { books.AddOn(row.Day, paid) })
 	default:
 		day, counts := m.countsOn(b)
 		if s.notAllowed = !counts; counts {
-			s.counted = b.Recorded
+			s.counted, s.unpermitted = b.Recorded, m.policy().MustRedeem(b.Verdict == engine.Review)
 			rest := max(b.Recorded-b.Amount, 0)
 			m.registry.changeBooks(payerIn(b), func(books *engine.Spend) { books.Return(day, rest) })
 		}
@@ -283,7 +289,7 @@ func (m *ledger) writeSettled(b *wire.Hold, s *settling, r *wire.Result, filters
 	}
 	m.writePayment(leaf.KindHoldSettled, leaf.Settled{
 		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Counted: s.counted, Late: s.late, OverLimit: s.overLimit, NotAllowed: s.notAllowed,
-		Forwarded: b.Forwarded,
+		Forwarded: b.Forwarded, Unpermitted: s.unpermitted,
 	}, b, r, filters...)
 	for _, mark := range s.listMarks() {
 		if mark.set {
@@ -298,9 +304,9 @@ type settleMark struct {
 	alert uint8
 }
 
-func (s *settling) listMarks() [3]settleMark {
-	return [3]settleMark{
-		{s.late, wire.AlertLate}, {s.overLimit, wire.AlertOverLimit}, {s.notAllowed, wire.AlertNotAllowed},
+func (s *settling) listMarks() [4]settleMark {
+	return [4]settleMark{
+		{s.late, wire.AlertLate}, {s.overLimit, wire.AlertOverLimit}, {s.notAllowed, wire.AlertNotAllowed}, {s.unpermitted, wire.AlertUnpermitted},
 	}
 }
 

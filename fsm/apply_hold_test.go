@@ -343,7 +343,7 @@ func TestHoldsSurviveASnapshot(t *testing.T) {
 		require.Equal(t, w.m.ledger.outcomeAt, m.ledger.outcomeAt)
 		require.Equal(t, w.m.ledger.referenceAt, m.ledger.referenceAt)
 		var out, again Effects
-		for n := range 8 {
+		for n := range 17 { // What was confirmed without a hold has time until the end of the next day.
 			w.now += 3 * engine.Hour
 			tick := w.entry(w.record(wire.KindTick, &wire.Tick{}))
 			w.m.Apply(w.index+1+uint64(n), w.term, tick, &out)

@@ -141,9 +141,10 @@ func (m *desk) enterReview(row ReviewRow) { m.reviewOpened(m.reviews.Append(row)
 
 // decision is what the ledger asks of a disposition.
 type decision struct {
-	made, approved bool
-	day            engine.Day  // When it was approved.
-	payBy          engine.Time // When the approval ends.
+	made, approved, escalated bool
+
+	day   engine.Day  // When it was approved.
+	payBy engine.Time // When the approval ends.
 }
 
 // decisionOn returns what was decided on a record under review.
@@ -153,7 +154,7 @@ func (m *desk) decisionOn(record uint64) decision {
 		return decision{}
 	}
 	row := m.dispositions.At(at)
-	return decision{made: true, approved: row.Kind == wire.Approved, day: row.At.Day(), payBy: row.PayBy}
+	return decision{made: true, approved: row.Kind == wire.Approved, escalated: row.Kind == wire.EscalateSAR, day: row.At.Day(), payBy: row.PayBy}
 }
 
 // openWord is how many reviews one word (row) of the table "open" covers.

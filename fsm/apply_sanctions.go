@@ -123,17 +123,18 @@ func (m *desk) casesRoom(s *wire.Screen) bool {
 	return m.hasRoom(wire.TableCases, owner, oneRow.times(opens))
 }
 
-// enterCases enters a BLOCK into the cases of its pairs. The call was refused if there is no room.
-func (m *desk) enterCases(s *wire.Screen, record uint64, now engine.Time) {
+// enterCases enters a BLOCK into the cases of its pairs: the payment of a record that the leaf blocked
+// tells of. The call was refused if there is no room.
+func (m *desk) enterCases(s *wire.Screen, record, blocked uint64, now engine.Time) {
 	root, owner := m.rootOf(s)
 	for _, cause := range causesOf(s) {
 		key := caseKey{root, cause}
 		if at, found := m.joined(key); found {
-			m.joinCase(at, s.Amount, record)
+			m.joinCase(at, s.Amount, record, blocked)
 			continue
 		}
 		m.openCase(SanctionsRow{
-			Leaf: m.nextLeaf(), At: now, DueAt: engine.ReportDue(now), Root: root, Cause: cause, First: record, Last: record, Count: 1, Amount: s.Amount,
+			Leaf: m.nextLeaf(), At: now, DueAt: engine.ReportDue(now), Root: root, Cause: cause, First: record, Last: blocked, Count: 1, Amount: s.Amount,
 			Later: m.nextLeaf(), State: wire.SanctionsOpen, Owner: owner,
 		})
 	}
@@ -159,9 +160,9 @@ func (m *desk) openCase(row SanctionsRow) {
 
 // joinCase adds a payment to a case. The first one after NOT_THE_PARTY has a leaf, so that officers
 // see once that the same pair is blocked on.
-func (m *desk) joinCase(at uint64, amount engine.USD, record uint64) {
+func (m *desk) joinCase(at uint64, amount engine.USD, record, blocked uint64) {
 	row := m.cases.Edit(at)
-	row.Last, row.Count, row.Amount = record, row.Count+1, row.Amount.Plus(amount)
+	row.Last, row.Count, row.Amount = blocked, row.Count+1, row.Amount.Plus(amount)
 	if row.State != wire.SanctionsNotTheParty || row.Told {
 		return
 	}

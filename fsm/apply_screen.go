@@ -71,7 +71,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 			m.officers.alertOperator(s.Agent)
 		}
 		if decision.OpensCase() {
-			m.officers.enterCases(s, r.Leaf, m.moment.Now)
+			m.officers.enterCases(s, r.Leaf, r.Leaf, m.moment.Now)
 		}
 		return
 	}
@@ -95,10 +95,14 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 		m.takeReference(referenceRow{Key: reference, Leaf: r.Leaf, Told: r.Leaf})
 	}
 	if held != 0 {
-		m.openHold(holdRow{
+		row := holdRow{
 			Leaf: r.Leaf, ExpiresAt: m.now + held, Amount: s.Amount, Reference: reference,
-			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
-		})
+			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row,
+		}
+		if s.Counts {
+			row.Redeemed = r.Leaf + 1
+		}
+		m.openHold(row)
 	}
 }
 

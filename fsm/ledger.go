@@ -41,7 +41,7 @@ type officers interface {
 	alertOperator(slot engine.AgentSlot)
 	alertPayment(kind uint8, b *wire.Hold, settled uint64)
 	casesRoom(s *wire.Screen) bool
-	enterCases(s *wire.Screen, record uint64, now engine.Time)
+	enterCases(s *wire.Screen, record, blocked uint64, now engine.Time)
 	caseFilters(filters []uint64, s *wire.Screen) []uint64
 	markEnded(record uint64)
 	hasEnded(record uint64) bool
@@ -153,8 +153,13 @@ type holdRow struct {
 	Screener   uint32              // The row of the API key that made the screening call; 0: the node itself.
 	Unresolved uint64              // The leaf that says that it is unresolved; 0: its time is not over.
 	Approved   bool                // An approval opened it.
-	Counts     bool                // It never returns by itself, whatever the policy says.
+	Redeemed   uint64              // 1 + the leaf that says that it was redeemed; 0: it was not. A redeemed payment never returns by itself.
+	Newest     uint64              // The newest leaf by which it was confirmed or redeemed; 0: none.
+	Confirms   uint8               // How often it was confirmed.
 }
+
+// told returns the newest leaf that says what the payment is; 0: none does but its record.
+func (r *holdRow) told() uint64 { return max(r.Unresolved, r.Newest) }
 
 // HoldState is the state of a payment that was held, settled or released.
 type HoldState uint8
@@ -167,10 +172,13 @@ const (
 	HoldExpired  HoldState = 3
 
 	HoldUnresolved HoldState = 4
+
+	HoldRedeemed HoldState = 5
 )
 
 var holdStates = [...]string{
 	HoldOpen: "held", HoldSettled: "settled", HoldReleased: "released", HoldExpired: "expired", HoldUnresolved: "unresolved",
+	HoldRedeemed: "redeemed",
 }
 
 // HoldStateNamed returns the state with a word of the API; HoldOpen for any other text.
@@ -189,7 +197,7 @@ type outcomeRow struct {
 	At    engine.Time
 	State HoldState
 
-	Unresolved uint64 // The leaf that said before that it was unresolved; 0: none.
+	Before uint64 // The newest leaf that said before what the payment was: confirmed, redeemed or unresolved; 0: none.
 }
 
 // told returns the leaf that told of what the row says.
@@ -217,7 +225,9 @@ func codeHoldRow(c *coder, row *holdRow) {
 	codeUnsigned(c, &row.Screener)
 	codeUnsigned(c, &row.Unresolved)
 	c.codeFlag(&row.Approved)
-	c.codeFlag(&row.Counts)
+	codeUnsigned(c, &row.Redeemed)
+	codeUnsigned(c, &row.Newest)
+	codeByte(c, &row.Confirms)
 }
 
 func codeOutcomeRow(c *coder, row *outcomeRow) {
@@ -226,7 +236,7 @@ func codeOutcomeRow(c *coder, row *outcomeRow) {
 	codeUnsigned(c, &row.Late)
 	codeSigned(c, &row.At)
 	codeByte(c, &row.State)
-	codeUnsigned(c, &row.Unresolved)
+	codeUnsigned(c, &row.Before)
 }
 
 func codeReferenceRow(c *coder, row *referenceRow) {

@@ -18,7 +18,7 @@ func (l *bookkeeping) counted(p purse) engine.USD { return l.spent[p] + l.held[p
 func (l *bookkeeping) between() {
 	for {
 		over, is := l.over[l.leaves]
-		if l.profiles[l.leaves] == nil && !is && !l.deskPasses() {
+		if l.profiles[l.leaves] == nil && !is && !l.returned[l.leaves] && !l.deskPasses() {
 			return
 		}
 		l.leaves++
@@ -30,7 +30,7 @@ func (l *bookkeeping) between() {
 		if !open || l.now < h.until || h.unresolved {
 			l.add("leaf %d: the time of leaf %d's hold is over; open: %v, until %v, at %v", l.leaves-1, record, open, h.until, l.now)
 		}
-		if want := map[bool]string{true: "expired", false: "unresolved"}[l.rules.HoldsReturn]; over.state != want {
+		if want := map[bool]string{true: "expired", false: "unresolved"}[!l.redeemed[record] && (l.rules.HoldsReturn || l.rules.PermitNeed == engine.PermitOfAll)]; over.state != want {
 			l.add("leaf %d: the hold of leaf %d is %s, the policy says %s", l.leaves-1, record, over.state, want)
 		}
 		l.counts["hold "+over.state]++
@@ -212,4 +212,52 @@ func (l *bookkeeping) outcome(b *wire.Hold, r *wire.Result) {
 		l.book(l.spent, payerIn(b), l.now.Day(), more)
 	}
 	l.use(b.Reference, b.Leaf)
+}
+
+// judgedAgain checks a payment that was confirmed or redeemed, and books what that changed.
+func (l *bookkeeping) judgedAgain(b *wire.Pay, r *wire.Result) {
+	state, h := between(r.Data, `"state":"`, `"`), l.holds[b.Leaf]
+	_, open := l.holds[b.Leaf]
+	day, stood := l.stood[b.Leaf]
+	until, approved := l.payBy[b.Leaf]
+	switch {
+	case l.redeemed[b.Leaf], l.ended[b.Leaf] != "", h.unresolved, !open && !stood:
+		l.add("leaf %d: it has no leave: redeemed %v, ended %q, unresolved %v, counts %v", r.Leaf, l.redeemed[b.Leaf], l.ended[b.Leaf], h.unresolved, open || stood)
+	case b.Verdict == engine.Review && (!approved || l.now >= until):
+		l.add("leaf %d: judged again without an approval that is good", r.Leaf)
+	case open && l.now >= h.until:
+		l.add("leaf %d: judged again when its hold was over", r.Leaf)
+	}
+	slots, _ := l.chain(b.Agent)
+	good := !slices.ContainsFunc(slots, func(one engine.AgentSlot) bool {
+		return l.agents[one].status != engine.Active || l.suspended[l.agents[one].operator]
+	})
+	if state != "released" && !good {
+		l.add("leaf %d: whoever is suspended has leave", r.Leaf)
+	}
+	l.counts["judged again "+state]++
+	switch {
+	case state == "released" && open:
+		l.endHold(b.Leaf, "released")
+		l.free(h.reference, b.Leaf)
+	case state == "released":
+		l.book(l.spent, payer{b.Agent, b.Fleet, b.Operator}, day, -b.Amount)
+		l.ended[b.Leaf] = "released"
+		l.free(b.Reference, b.Leaf)
+	case !open:
+		by := payer{b.Agent, b.Fleet, b.Operator}
+		l.book(l.spent, by, day, -b.Amount)
+		l.book(l.held, by, day, b.Amount)
+		if b.Verdict == engine.Proceed {
+			until = (b.ScreenedAt.Day() + 2).Start()
+		}
+		h = heldAmount{by: by, amount: b.Amount, day: day, until: until, screener: b.Screener}
+		if used, known := l.used[b.Reference]; known && used == b.Leaf {
+			h.reference = b.Reference
+		}
+		l.holds[b.Leaf] = h
+	}
+	if state == "redeemed" {
+		l.redeemed[b.Leaf] = true
+	}
 }

@@ -2,7 +2,9 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -41,6 +43,8 @@ type bookkeeping struct {
 	used  map[engine.ReferenceKey]uint64
 
 	profiles map[uint64]*leaf.Profile // By leaf.
+	redeemed map[uint64]bool          // By the leaf of the record.
+	returned map[uint64]bool          // Leaves that give back a payment that was a BLOCK when it was judged again.
 	over     map[uint64]holdOver      // Holds whose time is over, by the leaf that says so.
 	rules    engine.Policy            // The policy in force.
 	payBy    map[uint64]engine.Time   // Ends of approvals, by the leaf of the record.
@@ -101,7 +105,7 @@ func newBookkeeping() *bookkeeping {
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
 		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{},
 		held: map[purse]engine.USD{}, holds: map[uint64]heldAmount{}, ended: map[uint64]string{}, stood: map[uint64]engine.Day{},
-		used: map[engine.ReferenceKey]uint64{}, over: map[uint64]holdOver{}, payBy: map[uint64]engine.Time{}, rules: *engine.DefaultPolicy(), counts: map[string]int{}, deskLedger: newDeskLedger(),
+		used: map[engine.ReferenceKey]uint64{}, redeemed: map[uint64]bool{}, returned: map[uint64]bool{}, over: map[uint64]holdOver{}, payBy: map[uint64]engine.Time{}, rules: *engine.DefaultPolicy(), counts: map[string]int{}, deskLedger: newDeskLedger(),
 	}
 }
 
@@ -137,6 +141,10 @@ func (l *bookkeeping) entry(t testing.TB, term uint64, entry []byte, out *Effect
 			l.profiles[out.FirstLeaf+uint64(i)] = p
 		}
 		l.deskLeaf(out, out.FirstLeaf+uint64(i), out.Leaves[i].Data)
+		if data := out.Leaves[i].Data; strings.HasPrefix(string(data), `{"kind":"`+leaf.KindHoldReleased+`"`) &&
+			!slices.ContainsFunc(out.Results, func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == out.FirstLeaf+uint64(i) }) {
+			l.returned[out.FirstLeaf+uint64(i)] = true
+		}
 		if data := out.Leaves[i].Data; tellsOfHold(data) {
 			record, err := strconv.ParseUint(between(data, `"screenedLeaf":`, `,`), 10, 64)
 			require.NoError(t, err)
@@ -190,6 +198,8 @@ func (l *bookkeeping) record(record wire.Record, r *wire.Result) {
 		}
 	case wire.KindHold:
 		l.outcome(body[wire.Hold](record), r)
+	case wire.KindPay:
+		l.judgedAgain(body[wire.Pay](record), r)
 	case wire.KindDisposition:
 		if b := body[wire.Disposition](record); l.decided(b, r) {
 			l.disposition(b, r)

@@ -197,6 +197,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.rulebook.applyMatcher)
 	case wire.KindHold:
 		applyBody(m, record.Body, r, m.ledger.applyHold)
+	case wire.KindPay:
+		applyBody(m, record.Body, r, m.ledger.applyPay)
 	case wire.KindRestored:
 		applyBody(m, record.Body, r, m.applyRestored)
 	case wire.KindWithdraw:

@@ -111,6 +111,7 @@ func (w *world) paymentStep(random *rand.Rand) {
 		policy := *engine.DefaultPolicy()
 		policy.FourEyes = maybe(random, engine.FourEyes{MinAmount: 9 * engine.Dollar})
 		policy.HoldsReturn, policy.SettlementSelf = random.IntN(2) == 0, random.IntN(4) == 0
+		policy.PermitNeed = engine.PermitNeed(random.IntN(3))
 		policy.ApprovalLapse = engine.Time(1+random.IntN(4)) * engine.Hour
 		w.do(wire.KindPolicy, &wire.PolicyPut{Policy: policy})
 	case 9, 10, 11, 12:
@@ -124,6 +125,8 @@ func (w *world) paymentStep(random *rand.Rand) {
 		w.tick()
 	case 24, 25, 26:
 		w.deskStep(random)
+	case 27, 28, 29:
+		w.payAgain(random)
 	default:
 		w.pay(random)
 	}

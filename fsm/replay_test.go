@@ -125,7 +125,7 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 // judged with an outdated basis.
 func TestLimitsHoldInEveryHistory(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(14) {
+	for seed := range uint64(18) {
 		w := payments(t, seed, 600)
 		if seed%2 == 1 {
 			w = history(t, 100+seed, 400)
@@ -140,7 +140,7 @@ func TestLimitsHoldInEveryHistory(t *testing.T) {
 	for what, least := range map[string]int{
 		"proceed": 200, "proceed of a delegate": 50, "proceed in a fleet": 20, "proceed below an operator's limit": 20, "approved": 20, "held up": 200, "replayed": 50, "fenced": 20, "older stamp": 20,
 		"held": 100, "hold settled": 10, "hold released": 10, "hold expired": 20, "hold unresolved": 20, "resolved": 10, "by a settler": 50, "by the spender": 10, "settled late": 3, "over the hold": 10, "without a hold": 20, "not allowed": 10, "duplicate": 10,
-		"proposed": 20, "confirmed": 5, "withdrawn": 3, "lapsed": 5, "alert late_settle": 3, "alert over_limit": 3, "alert not_allowed": 3, "acknowledged": 5, "overdue": 5,
+		"proposed": 20, "confirmed": 5, "withdrawn": 3, "lapsed": 5, "alert late_settle": 3, "judged again held": 20, "judged again redeemed": 10, "judged again released": 3, "alert over_limit": 3, "alert not_allowed": 3, "acknowledged": 5, "overdue": 5,
 	} {
 		require.GreaterOrEqual(t, seen[what], least, "%s: %v", what, seen)
 	}

@@ -237,6 +237,10 @@ func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {
 		m.unresolved.Append(unresolvedRow(row)) // checkUnresolved puts them into their order.
 	}
 	m.countHold(row)
+	told := max(row.Redeemed, 1) - 1
+	if row.Redeemed != 0 && (told < row.Leaf || !m.hasLeaf(told)) || row.Newest != 0 && (row.Newest <= row.Leaf || !m.hasLeaf(row.Newest)) || row.Confirms > m.limits.ConfirmsMost {
+		return false
+	}
 	return m.hasLeaf(row.Leaf) && row.Amount >= 0 && (at == 1 || !row.before(m.holds.At(at/2))) &&
 		(row.Agent == 0 || m.registry.agents.Has(uint64(row.Agent))) &&
 		(row.Operator == 0 || m.registry.operators.Has(uint64(row.Operator))) && enterOnce(m.holdAt, row.Leaf, at)
@@ -248,7 +252,7 @@ func (m *ledger) fitsOutcome(at uint64, row, before *outcomeRow) bool {
 		return false
 	}
 	first := enterOnce(m.outcomeAt, row.Leaf, at)
-	return row.Leaf < row.Later && row.Unresolved < row.Later && m.hasLeaf(row.told()) && (before == nil || row.told() > before.told()) && (first || row.Late != 0)
+	return row.Leaf < row.Later && row.Before < row.Later && m.hasLeaf(row.told()) && (before == nil || row.told() > before.told()) && (first || row.Late != 0)
 }
 
 func (m *ledger) checkEndedFrom() error {

@@ -303,8 +303,9 @@ func (m *Machine) Everything(out *Effects) {
 		out.Dispositions = append(out.Dispositions, LeafLink{Leaf: row.Leaf, Later: row.Later})
 	}
 	for i := m.ledger.holds.First(); i < m.ledger.holds.Next(); i++ {
-		if row := m.ledger.holds.At(i); row.Unresolved != 0 {
-			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: row.Unresolved})
+		row := m.ledger.holds.At(i)
+		if told := row.told(); told != 0 {
+			out.Outcomes = append(out.Outcomes, LeafLink{Leaf: row.Leaf, Later: told})
 		}
 	}
 	for i := m.ledger.outcomes.First(); i < m.ledger.outcomes.Next(); i++ {

@@ -92,16 +92,17 @@ func (h *History) lookForEnding(node *cluster.Node, record uint64) *wire.Past {
 
 func takeEnding(past *wire.Past, l *audit.PlacedLeaf) {
 	var said struct {
-		State string
-		Late  bool
+		State  string
+		Late   bool
+		Judged string
 	}
 	_ = json.Unmarshal(l.Data, &said) // A leaf of the state is JSON.
 	state := fsm.HoldStateNamed(said.State)
 	switch {
 	case said.Late:
 		past.Late = l.Index
-	case state == fsm.HoldUnresolved:
-		past.Unresolved = l.Index
+	case state == fsm.HoldUnresolved || said.Judged != "":
+		past.Before = max(past.Before, l.Index)
 	default:
 		past.State, past.Later, past.At = uint8(state), l.Index, engine.Time(l.Time)
 	}

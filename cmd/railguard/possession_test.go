@@ -57,7 +57,7 @@ func TestMCPTakesProofs(t *testing.T) {
 	again := call("screen", "screen", "first-over-mcp-000001", "")
 	require.Equal(t, first.members["txnId"], again.members["txnId"], "the proof's id is the idempotencyKey")
 	require.Equal(t, "PROCEED", call("screen", "screen", "second-over-mcp-00001", `,"idempotencyKey":"second-over-mcp-00001"`).members["verdict"])
-	require.Equal(t, "invalid_field", call("screen", "screen", "third-over-mcp-000001", `,"idempotencyKey":"another"`).members["code"])
+	require.Equal(t, "bad_request", call("screen", "screen", "third-over-mcp-000001", `,"idempotencyKey":"another"`).members["code"])
 	require.Equal(t, "UNKNOWN", call("screen", "", "", `,"idempotencyKey":"stolen"`).members["verdict"])
 	require.Equal(t, "UNKNOWN", call("screen", "dry_run", "fourth-over-mcp-00001", "").members["verdict"])
 	require.Equal(t, "missing_field", call("screen", "", "", "").members["code"])

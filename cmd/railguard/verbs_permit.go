@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railguard/audit/note"
+	"railguard/edge"
 	"railguard/engine"
 	"railguard/engine/permit"
 	"railguard/strictjson"
@@ -35,7 +36,7 @@ type permitVerification struct {
 	listAge, patience       time.Duration
 
 	want  permit.Want
-	pay   *paying          // What --pay says; nil: it was not given.
+	pay   *edge.Paying     // What --pay says; nil: it was not given.
 	trust string           // Verifier keys of the log, with what the policy demands.
 	tree  *note.Checkpoint // The signed tree that holds the permit's leaf; nil: not asked for.
 }
@@ -156,11 +157,13 @@ func (v *permitVerification) checkFlags(boundsLists bool) error {
 		v.trust = trust
 	}
 	if v.payFile != "" {
-		pay, err := readPaying(v.payFile)
+		data, err := os.ReadFile(v.payFile)
+		if err == nil {
+			v.pay, err = edge.ReadPaying(data)
+		}
 		if err != nil {
 			return usageError("--pay: %w", err)
 		}
-		v.pay = pay
 	}
 	return v.buildHTTPClient()
 }
@@ -194,7 +197,7 @@ func (v *permitVerification) judge(raw string) (*permit.Claims, error) {
 		want.Now = engine.Time(time.Now().UnixNano())
 	}
 	if v.pay != nil {
-		want.Pay = v.pay.statement
+		want.Pay = v.pay.Statement
 	}
 	return permit.Verify(raw, &want)
 }

@@ -11,7 +11,7 @@ const bulkMax = 100;
 export const kinds = {
   retro_hit: 'Named by a newer list', late_settle: 'Settled late', over_limit: 'Above a limit', not_allowed: 'Paid, not allowed',
   list_quarantine: 'Entities put aside', operator_listed: 'Operator listed', list_left: 'Left the list', unresolved_payment: 'Outcome not known', admin_token_used: 'Admin token used', many_dry_runs: 'Many dry runs', names_probed: 'Names probed',
-  done_alone: 'Done alone', sanctions_report: 'Report overdue',
+  done_alone: 'Done alone', sanctions_report: 'Report overdue', unpermitted: 'Paid without leave taken',
 };
 
 /** about links to what an alert is about. */

@@ -49,6 +49,7 @@ export const settings = [
   ['holds.alert.count', 'Unresolved payments, number', 'From how many unresolved payments of one agent on an alert opens; 1 where holds.alert is not set.', plain, 'by no number'],
   ['holds.alert.amount', 'Unresolved payments, sum', 'From which sum of unresolved payments of one agent on an alert opens.', usd, 'by no sum'],
   ['permits.audience', 'Permits are for', 'For whom a permit is if the call does not say.', plain, 'this service'],
+  ['permits.required', 'Redeemed before it is settled', 'review: payments that an officer approved. all: every payment, and a hold that nobody redeemed returns. off: none. A settle of another one is booked, marked, and alerts.', plain],
   ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.join(', ') || 'none' : String(v))],
   ['registration.onMatch', 'A listed operator registers', 'issue: it gets a credential, and its payments are blocked. refuse: not at all.', plain],
   ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],

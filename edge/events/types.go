@@ -117,6 +117,8 @@ func appliesTo(l *edge.Leaf, name string) bool {
 		return l.Text("disposition") == leaf.WordEscalateSAR
 	case "hold.unresolved", "hold.expired":
 		return name == "hold."+l.Text("state")
+	case leaf.KindPaymentRedeemed:
+		return l.Text("state") == "redeemed"
 	case "hold.late":
 		return l.Flag("late")
 	case "hold.over_limit":

@@ -32,8 +32,8 @@ type Payment struct {
 	TxnID        string `leaf:"txnId" event:"1"`
 	ScreenedLeaf uint64 `leaf:"screenedLeaf"`
 	RecordLink
-	State  string     `leaf:"state" event:"2" doc:"how its hold ended"`
-	Amount engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted; unresolved: what counts"`
+	State  string     `leaf:"state" event:"2" doc:"how its hold ended, or what it is now"`
+	Amount engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted; unresolved, confirmed, redeemed: what counts"`
 
 	RailRef string `leaf:"railRef,edge"`
 	Reason  string `leaf:"reason,edge"`
@@ -47,6 +47,22 @@ type Settled struct {
 	OverLimit  bool       `leaf:"overLimit,omitempty" event:"7"`
 	NotAllowed bool       `leaf:"notAllowed,omitempty" event:"8"`
 	Forwarded  bool       `leaf:"forwarded,omitempty" event:"9" doc:"this product's x402 facilitator sent the payment on and was told that it was made"`
+
+	Unpermitted bool `leaf:"unpermitted,omitempty" event:"10" doc:"the policy wants such a payment redeemed before it is settled, and it was not"`
+}
+
+// Confirmed is a recorded payment that was judged again. State says what it is now: held, redeemed,
+// or released where it is a BLOCK now.
+type Confirmed struct {
+	Payment
+	Verdict       string      `leaf:"verdict" event:"4"`
+	Rule          string      `leaf:"rule,omitempty" event:"5"`
+	ListVersion   uint64      `leaf:"listVersion" event:"6"`
+	PolicyVersion uint64      `leaf:"policyVersion" event:"7"`
+	Until         engine.Time `leaf:"until,omitempty" event:"8" doc:"of a payment that may be made: the end of its hold"`
+	Approved      bool        `leaf:"approved,omitempty" event:"9" doc:"an officer had approved it"`
+	LeftOut       uint32      `leaf:"leftOut" doc:"the rules that were not judged again; bit n is rule Rn"`
+	Judged        string      `leaf:"judged" doc:"the judgement in the form of a screening record, in base64: without what the call told, which the payment's record has"`
 }
 
 // HoldOver is a hold or an approval whose time is over. Its state says whether the payment
@@ -54,6 +70,7 @@ type Settled struct {
 type HoldOver struct {
 	Payment
 	ExpiredAt engine.Time `leaf:"expiredAt" event:"5"`
+	Redeemed  bool        `leaf:"redeemed,omitempty" event:"6" doc:"it was redeemed before"`
 }
 
 // Reviewed is which review a leaf is about.

@@ -14,6 +14,9 @@ const (
 	KindHoldSettled  = "hold.settled"
 	KindHoldReleased = "hold.released"
 
+	KindPaymentConfirmed = "payment.confirmed" // A recorded payment was judged again, and perhaps redeemed at once.
+	KindPaymentRedeemed  = "payment.redeemed"
+
 	// KindClusterLineage is the first leaf of a restored backup's epoch.
 	KindClusterLineage = "cluster.restored"
 
@@ -101,6 +104,7 @@ var alertNames = [...]string{
 	wire.AlertQuarantine: "list_quarantine", wire.AlertOperator: "operator_listed", wire.AlertLeft: "list_left",
 	wire.AlertUnresolved: "unresolved_payment", wire.AlertAlone: "done_alone",
 	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed", wire.AlertReport: "sanctions_report",
+	wire.AlertUnpermitted: "unpermitted",
 }
 
 // lookNames are the kinds of look, by wire's numbers. The names never change.

@@ -60,6 +60,8 @@ var Kinds = []Kind{
 	silent(KindProfile, nil, "the records that name it have events", byAnother),
 	own(OfPayment, KindHoldSettled, Settled{}, "hold.late", "hold.over_limit"),
 	own(OfPayment, KindHoldReleased, Payment{}),
+	own(OfPayment, KindPaymentConfirmed, Confirmed{}, KindPaymentRedeemed),
+	own(OfPayment, KindPaymentRedeemed, Confirmed{}),
 	due(OfPayment, DueHold, HoldOver{}),
 	due(OfPayment, DueUnresolved, HoldOver{}),
 	due(OfPayment, DueApproval, HoldOver{}, DueUnresolved.String(), DueHold.String()),

@@ -21,16 +21,39 @@ type Screen struct {
 	Edge  leaf.Fragment
 
 	Full    bool   // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
+	Logged  []byte // The leaf that holds the record, where it is not the record itself; nil otherwise.
 	HoldNow string // The state of the hold that AppendHold shows; "": that of the record.
 }
 
 // Open reads a screening record's bytes; the profiles are the caller's to add.
 func (x *Screen) Open(data []byte) error {
-	x.Agent, x.Party, x.HoldNow = nil, nil, ""
+	x.Agent, x.Party, x.HoldNow, x.Logged = nil, nil, "", nil
 	if err := leaf.DecodeScreen(data, &x.Screen); err != nil {
 		return err
 	}
 	return x.Edge.Read(x.Screen.Edge)
+}
+
+// AdoptRequest takes over what the call of another record told.
+func (x *Screen) AdoptRequest(of *leaf.Fragment) {
+	for _, list := range [...][]requestMember{requestMembers[:], requestExtras[:]} {
+		for _, member := range list {
+			if of.Has(member.tag) {
+				x.Edge.Set(member.tag, of.Get(member.tag))
+			}
+		}
+	}
+	if of.Has(leaf.TagElsewhere) {
+		x.Edge.Set(leaf.TagElsewhere, of.Get(leaf.TagElsewhere))
+	}
+}
+
+// Stored returns the bytes of the leaf that the record stands in.
+func (x *Screen) Stored() []byte {
+	if x.Logged != nil {
+		return x.Logged
+	}
+	return leaf.AppendScreen(nil, &x.Screen)
 }
 
 // TxnID returns the record's transaction id.

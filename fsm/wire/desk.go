@@ -84,20 +84,21 @@ const (
 
 // Kinds of alert: events that need a person and are no REVIEW. Numbers never change.
 const (
-	AlertRetroHit   uint8 = 1
-	AlertLate       uint8 = 2  // A payment was settled after its hold had ended.
-	AlertOverLimit  uint8 = 3  // A settled amount lifted a total above its limit.
-	AlertNotAllowed uint8 = 4  // A payment was made that was not allowed.
-	AlertQuarantine uint8 = 5  // Malformed entities of a list were left out.
-	AlertOperator   uint8 = 6  // An operator was listed after its agents' issuance.
-	AlertLeft       uint8 = 7  // Parties, names or wallets left the list.
-	AlertUnresolved uint8 = 8  // Payments of an agent whose outcome nobody told have reached a number or a sum.
-	AlertToken      uint8 = 9  // The admin token of a node was used.
-	AlertDryRuns    uint8 = 10 // A key made many dry runs.
-	AlertProbe      uint8 = 11 // A key tried many names near one listed party.
-	AlertAlone      uint8 = 12 // One person did what needs two, because there was no second.
-	AlertReport     uint8 = 13 // The report of a sanctions case is overdue.
-	AlertKinds            = AlertReport
+	AlertRetroHit    uint8 = 1
+	AlertLate        uint8 = 2  // A payment was settled after its hold had ended.
+	AlertOverLimit   uint8 = 3  // A settled amount lifted a total above its limit.
+	AlertNotAllowed  uint8 = 4  // A payment was made that was not allowed.
+	AlertQuarantine  uint8 = 5  // Malformed entities of a list were left out.
+	AlertOperator    uint8 = 6  // An operator was listed after its agents' issuance.
+	AlertLeft        uint8 = 7  // Parties, names or wallets left the list.
+	AlertUnresolved  uint8 = 8  // Payments of an agent whose outcome nobody told have reached a number or a sum.
+	AlertToken       uint8 = 9  // The admin token of a node was used.
+	AlertDryRuns     uint8 = 10 // A key made many dry runs.
+	AlertProbe       uint8 = 11 // A key tried many names near one listed party.
+	AlertAlone       uint8 = 12 // One person did what needs two, because there was no second.
+	AlertReport      uint8 = 13 // The report of a sanctions case is overdue.
+	AlertUnpermitted uint8 = 14 // A payment was settled that had to be redeemed before, and was not.
+	AlertKinds             = AlertUnpermitted
 )
 
 // Alert opens an alert or acknowledges one.

@@ -51,10 +51,11 @@ const (
 	KindTime
 	KindRetire
 	KindSanctions
+	KindPay
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindSanctions
+const KindNewest = KindPay
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.

@@ -57,6 +57,12 @@ const (
 	RefusedNoPerson    // Two persons must do it, and the machine's admin token names none.
 	RefusedUnnamed     // One of the two keys names a person and the other does not; Result.Value is the proposal's leaf.
 	RefusedAmbiguous   // Several operators have the legal name.
+	RefusedUsed        // The payment was redeemed or settled; Result.Value is the leaf that says so.
+	RefusedWaiting     // Nobody has decided the review of the payment, or what was decided may not be told.
+	RefusedRejected    // An officer rejected the payment.
+	RefusedNoLeave     // The payment was a BLOCK or UNKNOWN.
+	RefusedConfirms    // The payment was confirmed as often as it can be.
+	RefusedPermitOver  // The permit has ended.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

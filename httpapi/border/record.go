@@ -152,13 +152,24 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 	return nil
 }
 
-// writePayable writes until when an approved payment may be made, whether it may be made now,
-// and if not, why not.
+// writePayable writes what became of an approval, until when the payment may be made, whether it may
+// be made now, and if not, why not.
 func (c *Request) writePayable(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) {
 	why, approved := c.Judge.Payable(l, d)
 	if !approved {
 		return
 	}
+	state := "open"
+	switch {
+	case d.Redeemed():
+		state = "redeemed"
+	case !d.Open() || c.Judge.LogTime() >= d.Said.PayBy:
+		state = "lapsed"
+	}
+	m.BeginObject("approval")
+	m.Text("state", state)
+	m.Time("until", d.Said.PayBy)
+	m.EndObject()
 	m.Time("payBy", d.Said.PayBy)
 	m.Bool("payable", why == "")
 	m.Optional("payableReason", why)
@@ -249,5 +260,5 @@ func CSVCell(text string) string {
 }
 
 // PaymentMembers are the members that an event about a payment shows.
-var PaymentMembers = leaf.Select([]string{leaf.KindHoldSettled, leaf.KindDue + ":" + leaf.DueHold.String()},
-	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "forwarded", "railRef", "reason", "expiredAt", "eventId", "time")
+var PaymentMembers = leaf.Select([]string{leaf.KindHoldSettled, leaf.KindPaymentConfirmed, leaf.KindDue + ":" + leaf.DueHold.String()},
+	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "redeemed", "verdict", "railRef", "reason", "expiredAt", "eventId", "time")

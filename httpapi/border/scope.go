@@ -118,7 +118,7 @@ var Charges = [Kinds]charge{
 // RoutesOf lists every route by its kind.
 var RoutesOf = [Kinds][]string{
 	KindScreening: {
-		"POST /v1/screen", "POST /v1/screen/batch",
+		"POST /v1/screen", "POST /v1/screen/batch", "POST /v1/transactions/{txnId}/confirm", "POST /v1/permits/redeem",
 	},
 	KindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",

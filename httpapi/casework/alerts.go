@@ -30,19 +30,20 @@ func alertRoutes() []border.Route {
 
 // AlertTexts say, by kind, what an alert asks a person to look at.
 var AlertTexts = map[uint8]string{
-	wire.AlertRetroHit:   "The active list names somebody who was paid before, or who is registered.",
-	wire.AlertLate:       "A payment was settled after its hold had ended.",
-	wire.AlertOverLimit:  "A settled amount lifted a total above its limit.",
-	wire.AlertNotAllowed: "A payment was settled that was blocked, or that waits for a disposition.",
-	wire.AlertQuarantine: "Malformed entities of the active list were put aside: nobody is screened against them.",
-	wire.AlertLeft:       "Parties, names or wallets left the list: they are not blocked any more.",
-	wire.AlertToken:      "The admin token of a node was used: whoever reads its file is an admin.",
-	wire.AlertDryRuns:    "A key made many dry runs within an hour.",
-	wire.AlertProbe:      "A key tried many names near one listed party in dry runs.",
-	wire.AlertAlone:      "One person did what needs two, because nobody else held the role.",
-	wire.AlertOperator:   "The active list names an operator who was not listed when the credential was issued.",
-	wire.AlertReport:     "The report of a sanctions case is overdue: its tenth business day is over.",
-	wire.AlertUnresolved: "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
+	wire.AlertRetroHit:    "The active list names somebody who was paid before, or who is registered.",
+	wire.AlertLate:        "A payment was settled after its hold had ended.",
+	wire.AlertOverLimit:   "A settled amount lifted a total above its limit.",
+	wire.AlertNotAllowed:  "A payment was settled that was blocked, or that waits for a disposition.",
+	wire.AlertUnpermitted: "A payment was settled that had to be redeemed before (permits.required), and was not.",
+	wire.AlertQuarantine:  "Malformed entities of the active list were put aside: nobody is screened against them.",
+	wire.AlertLeft:        "Parties, names or wallets left the list: they are not blocked any more.",
+	wire.AlertToken:       "The admin token of a node was used: whoever reads its file is an admin.",
+	wire.AlertDryRuns:     "A key made many dry runs within an hour.",
+	wire.AlertProbe:       "A key tried many names near one listed party in dry runs.",
+	wire.AlertAlone:       "One person did what needs two, because nobody else held the role.",
+	wire.AlertOperator:    "The active list names an operator who was not listed when the credential was issued.",
+	wire.AlertReport:      "The report of a sanctions case is overdue: its tenth business day is over.",
+	wire.AlertUnresolved:  "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
 
 var alertStates = []string{"open", "acknowledged"}

@@ -85,6 +85,29 @@ var paymentsOperations = []Operation{
 		Codes:    Codes{403: "settler_required", 404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
+		Name: "confirmPayment", Route: "POST /v1/transactions/{txnId}/confirm", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Judge a recorded payment again before it is made",
+		Text:       "By the list, the policy and the state of now; nothing is counted twice. A PROCEED can be confirmed while its hold is open, without one until the end of the next UTC day; a REVIEW after its approval, until that ends. A BLOCK gives the payment back.",
+		Parameters: "txnId timeout minIndex idempotencyKey",
+		Body:       &Body{Of: ConfirmCall{}, Example: `{"permit": {"aud": "https://pay.example.org"}}`},
+		Answers:    []Answer{{Status: 200, Of: Confirmation{}, Headers: "Replayed"}},
+		Refusals:   "404 409",
+		Codes:      Codes{404: "not_found", 409: "approval_lapsed permit_used limit_reached invalid_transition", 422: "unknown_field invalid_field"},
+	},
+	{
+		Name: "redeemPermit", Route: "POST /v1/permits/redeem", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Take the leave of a permit, once",
+		Text:       "The BLOCK rules are judged again, and the payment is consumed: one call gets 200 with the state redeemed, all others 409 permit_used. After a lost answer, retry with the same Idempotency-Key.",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Permit string     `json:"permit" doc:"As it was given to the agent."`
+			Pay    *PayStated `json:"pay,omitempty" doc:"The payment that is about to be made. Where the permit is for another one, nothing is redeemed."`
+		}{}, Example: `{"permit": "eyJhbGciOiJFUzI1NiIsImtpZCI6InBtLXYxIiwidHlwIjoicmFpbGd1YXJkLXBlcm1pdCtqd3QifQ...", "pay": {"amount": "25", "chain": "BASE", "rail": "USDC", "payee": "0x209693bc6afc0c5328ba36faf03c514ef312287c"}}`},
+		Answers:  []Answer{{Status: 200, Of: Redemption{}, Headers: "Replayed"}},
+		Refusals: "409",
+		Codes:    Codes{409: "permit_expired permit_used approval_lapsed invalid_transition", 422: "permit_invalid permit_mismatch unknown_field missing_field invalid_field"},
+	},
+	{
 		Name: "x402Supported", Route: "GET /x402/supported", Tag: "x402", Scope: Owner, Roles: "any", Guest: "x402",
 		Summary:  "What can be paid over x402, where the facilitator is switched on",
 		Text:     "What the facilitator behind supports, less what cannot be screened. docs/x402.md has the whole.",

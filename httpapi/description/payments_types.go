@@ -241,6 +241,66 @@ type UnresolvedPayment struct {
 	PaymentRef        string `json:"paymentRef,omitempty"`
 }
 
+type ConfirmCall struct {
+	Token  *string `json:"token,omitempty" doc:"The agent's credential. Without it, the newest one of the registry is judged."`
+	Permit *struct {
+		TtlSeconds *int64  `json:"ttlSeconds,omitempty" range:"60-300" doc:"120 if it is not told."`
+		Aud        *string `json:"aud,omitempty" length:"1-256" doc:"Who may act on it; as the policy says (permits.audience), or this service itself, if it is not told."`
+	} `json:"permit,omitempty" doc:"Asks for a permit with a PROCEED."`
+	Proof  *string `json:"proof,omitempty" length:"1-2048" doc:"Proof of the agent's key over the rest of the body, for the act confirm:TXNID; token is needed with it."`
+	Redeem *bool   `json:"redeem,omitempty" doc:"Take the leave at once: whoever confirms makes the payment."`
+}
+
+type Confirmation struct {
+	Verdict         Verdict   `json:"verdict" doc:"Pay on PROCEED alone."`
+	TxnID           string    `json:"txnId"`
+	Rule            *RuleCode `json:"rule"`
+	Reason          string    `json:"reason"`
+	ConfirmedAt     Time      `json:"confirmedAt"`
+	Permit          string    `json:"permit,omitempty" doc:"The permit that was asked for, with a PROCEED alone. It is as good as money: keep it out of logs."`
+	PermitExpiresAt Time      `json:"permitExpiresAt,omitempty"`
+	Payment         struct {
+		State      string `json:"state" enum:"held redeemed released"`
+		AmountUSDC Number `json:"amountUSDC"`
+		Until      Time   `json:"until,omitempty" doc:"Of a PROCEED: the end of its hold."`
+	} `json:"payment"`
+	Approval      ConfirmedApproval `json:"approval,omitempty" doc:"Of a payment that an officer approved."`
+	PolicyVersion int64             `json:"policyVersion"`
+	ListVersion   int64             `json:"listVersion"`
+	Index         int64             `json:"index"`
+	Triggered     []RuleCode        `json:"triggered,omitempty"`
+	Shadow        []RuleCode        `json:"shadow,omitempty"`
+}
+
+type ConfirmedApproval struct {
+	State string `json:"state" enum:"open redeemed lapsed"`
+	Until Time   `json:"until,omitempty"`
+}
+
+type PayStated struct {
+	Amount      any       `json:"amount" doc:"In USDC, a number or a text."`
+	Asset       *string   `json:"asset,omitempty"`
+	Chain       *string   `json:"chain,omitempty"`
+	Currency    *string   `json:"currency,omitempty" enum:"USD"`
+	Name        *string   `json:"name,omitempty" doc:"The payee's name, as it was told."`
+	Nonce       *string   `json:"nonce,omitempty"`
+	Payee       *string   `json:"payee,omitempty" doc:"The wallet that is paid."`
+	PayeeIds    *[]string `json:"payeeIds,omitempty" doc:"In place of payee, name and identifiers: their hashes as the permit has them."`
+	Payer       *string   `json:"payer,omitempty"`
+	Rail        *string   `json:"rail,omitempty"`
+	Ref         *string   `json:"ref,omitempty" doc:"The paymentRef."`
+	Units       *string   `json:"units,omitempty"`
+	Identifiers any       `json:"identifiers,omitempty" doc:"As cpIdentifiers of a screening call."`
+}
+
+type Redemption struct {
+	State      string  `json:"state" enum:"redeemed refused" doc:"refused: it is a BLOCK now, and was given back."`
+	Verdict    Verdict `json:"verdict"`
+	TxnID      string  `json:"txnId"`
+	RedeemedAt Time    `json:"redeemedAt,omitempty"`
+	Index      int64   `json:"index"`
+}
+
 type Settlement struct {
 	TxnID       string `json:"txnId"`
 	State       string `json:"state"`
@@ -252,6 +312,7 @@ type Settlement struct {
 	OverLimit   bool   `json:"overLimit,omitempty"`
 	NotAllowed  bool   `json:"notAllowed,omitempty"`
 	Forwarded   bool   `json:"forwarded,omitempty" doc:"Our x402 facilitator sent it on and was told that it was made."`
+	Unpermitted bool   `json:"unpermitted,omitempty" doc:"The policy wants such a payment redeemed before it is settled (permits.required), and it was not."`
 	EventID     string `json:"eventId"`
 	Time        Time   `json:"time"`
 	Unchanged   bool   `json:"unchanged,omitempty"`

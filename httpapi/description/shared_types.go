@@ -234,9 +234,10 @@ type judgedRecord struct {
 	ReviewedByKey      string          `json:"reviewedByKey,omitempty"`
 	OverLimitApproved  bool            `json:"overLimitApproved,omitempty"`
 	NotHeld            bool            `json:"notHeld,omitempty" doc:"The approval found no room for a hold and counts as spent."`
+	Approval           Approval        `json:"approval,omitempty" doc:"What became of an approval."`
 	PayBy              Time            `json:"payBy,omitempty" doc:"When the approval ends."`
 	Payable            bool            `json:"payable,omitempty" doc:"Whether the approved payment may be made now."`
-	PayableReason      any             `json:"payableReason,omitempty" enum:"lapsed settled released agent_status listed blocked unknown" doc:"Why it may not."`
+	PayableReason      any             `json:"payableReason,omitempty" enum:"lapsed settled redeemed released agent_status listed blocked unknown" doc:"Why it may not."`
 	Recheck            Free            `json:"recheck,omitempty" free:"what the same payment would be today"`
 	Request            RecordedRequest `json:"_request"`
 	Payment            Ending          `json:"payment,omitempty"`
@@ -306,7 +307,7 @@ type Proposed struct {
 
 type Ending struct {
 	_           struct{} `doc:"What became of a payment."`
-	State       any      `json:"state" enum:"settled released expired unresolved"`
+	State       any      `json:"state" enum:"held redeemed settled released expired unresolved" doc:"held: it was confirmed."`
 	AmountUSDC  Number   `json:"amountUSDC"`
 	CountedUSDC Number   `json:"countedUSDC,omitempty" doc:"What counted for the payment until then."`
 	RailRef     string   `json:"railRef,omitempty"`
@@ -315,9 +316,17 @@ type Ending struct {
 	OverLimit   bool     `json:"overLimit,omitempty"`
 	NotAllowed  bool     `json:"notAllowed,omitempty"`
 	Forwarded   bool     `json:"forwarded,omitempty" doc:"Our x402 facilitator sent it on and was told that it was made."`
+	Unpermitted bool     `json:"unpermitted,omitempty" doc:"It had to be redeemed before it was settled (permits.required), and was not."`
+	Redeemed    bool     `json:"redeemed,omitempty" doc:"Of an unresolved payment: it was redeemed."`
+	Verdict     Verdict  `json:"verdict,omitempty" doc:"Of a confirmation: what the payment was then."`
 	ExpiredAt   Time     `json:"expiredAt,omitempty"`
 	EventID     string   `json:"eventId"`
 	Time        Time     `json:"time"`
+}
+
+type Approval struct {
+	State string `json:"state" enum:"open redeemed lapsed" doc:"redeemed: the leave was taken, or the payment was settled."`
+	Until Time   `json:"until" doc:"When it ends."`
 }
 
 type Why struct {
@@ -360,7 +369,7 @@ type (
 // scalars are the schemas of these types.
 var scalars = map[string]string{
 	"Time":             `{"type": "string", "format": "date-time", "description": "Log time, RFC 3339 in UTC with milliseconds.", "examples": ["2026-03-22T03:33:28.589Z"]}`,
-	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous"]}`,
+	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "permit_expired", "permit_used", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "permit_invalid", "permit_mismatch", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous"]}`,
 	"Verdict":          `{"type": "string", "enum": ["PROCEED", "REVIEW", "BLOCK", "UNKNOWN"]}`,
 	"RuleCode":         `{"type": "string", "pattern": "^R[0-9]+_[A-Z_]+$", "examples": ["R10_SINGLE_TX_LIMIT"]}`,
 	"Status":           `{"type": "string", "enum": ["ACTIVE", "SUSPENDED", "REVOKED", "EXPIRED"]}`,
@@ -374,7 +383,7 @@ var scalars = map[string]string{
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
 	"SanctionsState":   `{"type": "string", "enum": ["OPEN", "TRUE_MATCH", "NOT_THE_PARTY", "REPORTED", "CLOSED"]}`,
 	"SanctionsKind":    `{"type": "string", "enum": ["rejected_transaction", "blocked_property"]}`,
-	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report"]}`,
+	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report", "unpermitted"]}`,
 	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
 	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,
 	"Metadata":         `{"type": "object", "additionalProperties": true, "x-free": "the caller's own object, kept and returned; at most 8 KiB"}`,

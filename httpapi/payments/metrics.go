@@ -28,9 +28,10 @@ var screenWhole = timing.New(nameScreenSeconds, `stage="total"`, timing.Call)
 
 // SettleMarks counts settles that a person must look at.
 var SettleMarks = map[string]*metrics.Counter{
-	"late":       metrics.NewCounter(nameSettleMarked + `{mark="late"}`),
-	"overLimit":  metrics.NewCounter(nameSettleMarked + `{mark="overLimit"}`),
-	"notAllowed": metrics.NewCounter(nameSettleMarked + `{mark="notAllowed"}`),
+	"late":        metrics.NewCounter(nameSettleMarked + `{mark="late"}`),
+	"overLimit":   metrics.NewCounter(nameSettleMarked + `{mark="overLimit"}`),
+	"notAllowed":  metrics.NewCounter(nameSettleMarked + `{mark="notAllowed"}`),
+	"unpermitted": metrics.NewCounter(nameSettleMarked + `{mark="unpermitted"}`),
 }
 
 // screenTotals counts verdicts by rule and verdict. Every possible pair is made in advance,

@@ -20,8 +20,8 @@ const screenPath = "/v1/screen"
 // Table returns what the room gives the border.
 func Table() border.Room {
 	return border.Room{
-		Public:    screenRoutes(),
-		Renderers: map[string]border.Renderer{"screen": renderScreen, "hold.settled": renderPayment, "hold.released": renderPayment},
+		Public:    append(screenRoutes(), payRoutes()...),
+		Renderers: payRenderers(map[string]border.Renderer{"screen": renderScreen, "hold.settled": renderPayment, "hold.released": renderPayment}),
 	}
 }
 

@@ -1,20 +1,20 @@
-package main
+package edge
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+	"strings"
 
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/engine/jws"
 	"railguard/engine/permit"
 )
 
-// paying is what a reader of a permit is about to let happen, in the words of a screening call.
-type paying struct {
+// Paying is what a reader of a permit is about to let happen, in the words of a permit's statement and
+// of a screening call.
+type Paying struct {
 	request engine.Request
 	amount  engine.USD
 	asset   string
@@ -23,21 +23,17 @@ type paying struct {
 	ids     []string // Hashes in place of name and identifiers, as a permit has them.
 }
 
-// payingTexts are the members of --pay that are texts.
+// payingTexts are the members that are texts.
 var payingTexts = []string{"asset", "chain", "currency", "name", "nonce", "payee", "payer", "rail", "ref", "units"}
 
-// readPaying reads the statement of one's own payment. A member that no statement has is refused: it
+// ReadPaying reads the statement of one's own payment. A member that no statement has is refused: it
 // is a misspelt one.
-func readPaying(path string) (*paying, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+func ReadPaying(data []byte) (*Paying, error) {
+	document, objection := jws.ReadObject(data)
+	if objection != nil {
+		return nil, errors.New(strings.TrimPrefix(objection.Error(), jws.ErrMalformed.Error()+": ")) // It is no token.
 	}
-	document, err := readObject(data)
-	if err != nil {
-		return nil, err
-	}
-	p := &paying{}
+	p := &Paying{}
 	for i := range document.Members {
 		if err := p.readMember(document.Members[i].Name, &document.Members[i].Value); err != nil {
 			return nil, err
@@ -60,7 +56,7 @@ func readPaying(path string) (*paying, error) {
 	return p, p.check(document)
 }
 
-func (p *paying) readMember(name string, value *jws.Value) (err error) {
+func (p *Paying) readMember(name string, value *jws.Value) (err error) {
 	switch {
 	case name == "amount" && (value.Kind == '"' || value.Kind == '0'):
 		if p.amount, err = engine.ParseUSD(value.Text); err != nil {
@@ -82,7 +78,7 @@ func (p *paying) readMember(name string, value *jws.Value) (err error) {
 	return nil
 }
 
-func (p *paying) check(document *jws.Value) error {
+func (p *Paying) check(document *jws.Value) error {
 	named := p.request.Wallet != "" || p.request.Name != "" || p.request.IdentifierCount > 0
 	switch {
 	case document.Member("amount") == nil:
@@ -97,9 +93,9 @@ func (p *paying) check(document *jws.Value) error {
 	return nil
 }
 
-// statement returns the statement as the guard would have made it for the payment with an id.
-func (p *paying) statement(txnID string) *permit.Pay {
-	pay := edge.PayOf(&p.request, p.amount, txnID)
+// Statement returns the statement as the guard would have made it for the payment with an id.
+func (p *Paying) Statement(txnID string) *permit.Pay {
+	pay := PayOf(&p.request, p.amount, txnID)
 	if len(p.ids) > 0 {
 		pay.PayeeIDs = p.ids
 	}

@@ -1,0 +1,203 @@
+package edge
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"railguard/engine"
+	"railguard/engine/permit"
+	"railguard/engine/possession"
+	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
+	"railguard/fsm/wire"
+	"railguard/ofac"
+)
+
+// Confirm and redeem (decision 136): a recorded payment is judged again before it is made. The edge
+// judges the recorded request by the list, the policy and the profiles of now; Apply judges the rest.
+
+// PayAsked is what a call asks of a recorded payment.
+type PayAsked struct {
+	Op    uint8       // Of wire.
+	Token string      // The agent's credential; "": that of the registry is judged.
+	Until engine.Time // The end of the permit that is redeemed; 0: there is none.
+
+	permit permitAsked
+}
+
+// AskPermit reads the member permit of a confirmation; false means that it is not valid.
+func (a *PayAsked) AskPermit(raw []byte) (ok bool) {
+	a.permit, ok = readPermit(raw)
+	return ok
+}
+
+// PayRecord makes the record by which a payment is confirmed or redeemed.
+func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
+	list, err := j.ActiveList()
+	if err != nil {
+		return nil, err
+	}
+	b := &wire.Pay{
+		Op: asked.Op, Leaf: l.Index, Verdict: l.Record.Verdict, ScreenedAt: l.Record.At, Amount: RecordAmount(l), Screener: j.Terms.screenerOf(l), Until: asked.Until,
+	}
+	if b.Verdict == engine.Review {
+		b.Seen = l.Record.Triggered
+	}
+	b.Fleet, _ = j.Terms.ParseFleet(l.Text("fleetId"))
+	b.Operator, _ = j.Terms.ParseOperator(l.Text("operatorId"))
+	_, b.Reference = PaymentOf(j, l)
+	if b.Past, err = j.pastOf(l.Index); err != nil {
+		return nil, err
+	}
+	if err := j.judgeRecorded(l, list, asked); err != nil {
+		return nil, err
+	}
+	b.Agent, _ = j.Terms.ParseAgent(l.Text("agentId"))
+	b.Now = wire.AppendScreen(nil, &j.screen.record)
+	filters := []uint64{}
+	if operator := j.Terms.OperatorOf(l); operator != "" {
+		filters = append(filters, engine.FilterKey(engine.FilterOperator, operator))
+	}
+	b.Common, err = j.Recorded(nil, filters...)
+	return b, err
+}
+
+// judgeRecorded judges what cannot change of a recorded payment, as of now, and leaves the judgement in
+// the judge's record.
+func (j *Judge) judgeRecorded(l *Leaf, list *ofac.Index, asked *PayAsked) error {
+	s, settings := &j.screen, j.Terms.Settings
+	s.request, s.permit, s.again = requestOfRecord(l), asked.permit, true
+	s.ahead = j.shared.deps.Published.ClocksAhead()
+	s.facts = engine.Facts{Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: settings.Policy, List: list}
+	s.record = wire.Screen{
+		Key: j.call.Caller.Key, Amount: s.request.Amount, Permit: s.permit.seconds,
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number, Cleared: settings.ClearedVersion()},
+	}
+	s.agent, s.user = credentialClaims{}, credentialClaims{}
+	if err := j.checkPermit(settings); err != nil {
+		return err
+	}
+	if err := j.loadRecorded(l, asked.Token); err != nil {
+		return err
+	}
+	if err := j.endedByClocks(); err != nil {
+		return err
+	}
+	if asked.Op&wire.PayConfirm == 0 {
+		s.facts.Proven = true // Whoever redeems has the permit, and need not be the agent.
+	} else if err := j.prove(possession.ActConfirm(l.Text("txnId"))); err != nil {
+		return err
+	}
+	j.lookUpCleared(list)
+	looker, err := j.lookUp(func() {
+		s.hits = settings.Rules().JudgeStatic(&s.facts)
+		j.buildRecord(list)
+		s.record.Filters = nil // The leaf is found by its payment.
+	})
+	if err == nil {
+		lookers.Put(looker)
+	}
+	return err
+}
+
+// loadRecorded loads the parties of a recorded payment. Without a token the credentials count that the
+// registry has for them now.
+func (j *Judge) loadRecorded(l *Leaf, token string) error {
+	s := &j.screen
+	slot, _ := j.Terms.ParseAgent(l.Text("agentId"))
+	profile, err := j.agentProfile(slot)
+	if err != nil {
+		return err
+	}
+	if profile == nil {
+		return Conflict("invalid_transition", "the agent of this payment is not known any more", nil)
+	}
+	version, expires := profile.CredentialVersion, profile.ExpiresAt
+	if token != "" {
+		claims, state, err := j.Claims(token)
+		if err != nil {
+			return err
+		}
+		if state != engine.TokenGood {
+			s.facts.Token = state
+			return nil
+		}
+		if claims.kind != kindAgent || engine.AgentSlot(claims.slot) != slot {
+			return InvalidField("token", "is not a credential of the payment's agent")
+		}
+		s.agent, version, expires = claims, claims.version, claims.expires
+	}
+	if user, ok := j.Terms.ParseUser(l.Text("userId")); ok {
+		profile, err := j.UserProfile(user)
+		if err != nil {
+			return err
+		}
+		if profile == nil {
+			return Conflict("invalid_transition", "the user of this payment is not known any more", nil)
+		}
+		s.user = credentialClaims{kind: kindUser, slot: uint32(user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
+	}
+	return j.loadParties(slot, version, expires)
+}
+
+// ReadPermit judges a permit that is to be redeemed, and returns the record of its payment. The record
+// may be anybody's: whoever has the permit has its leave. pay is what the caller is about to let
+// happen; nil: it does not say.
+func (j *Judge) ReadPermit(raw string, pay *Paying) (l Leaf, until engine.Time, err error) {
+	want := &permit.Want{Keys: j.Terms.Signing.Permits, Issuer: permitIssuer(j.Terms.Settings.Genesis), Now: j.LogTime()}
+	if pay != nil {
+		want.Pay = pay.Statement
+	}
+	claims, err := permit.Verify(raw, want)
+	if refused := (*permit.Error)(nil); errors.As(err, &refused) {
+		return Leaf{}, 0, refusePermit(refused, pay != nil)
+	}
+	if err != nil {
+		return Leaf{}, 0, err
+	}
+	index, ok := j.Terms.IDs.ParseTxn(claims.TxnID)
+	if !ok {
+		return Leaf{}, 0, Refuse("permit_invalid", "the permit names no payment of this log")
+	}
+	l, err = j.LoadLeaf(index)
+	if IsGone(err) || err == nil && l.Kind() != leaf.KindScreen {
+		return Leaf{}, 0, Refuse("permit_invalid", "the permit names no payment of this log")
+	}
+	return l, claims.Expires, err
+}
+
+// refusePermit says why a permit is not redeemed.
+func refusePermit(refused *permit.Error, compared bool) error {
+	switch {
+	case refused.Reason == permit.Expired:
+		return Conflict("permit_expired", "the permit has ended: confirm the payment for another one", nil)
+	case refused.Reason == permit.Payment && compared && refused.Param != "":
+		mismatch := Refuse("permit_mismatch", refused.Said)
+		mismatch.Param = "pay." + refused.Param
+		return mismatch
+	case refused.Reason == permit.Early:
+		return &Refusal{Code: "permit_invalid", Message: refused.Said, Changeable: true}
+	}
+	return Refuse("permit_invalid", refused.Said)
+}
+
+// OpenJudgement opens the judgement in the leaf of a confirmed or redeemed payment. What the call had
+// told is taken from the payment's own record.
+func (j *Judge) OpenJudgement(l *Leaf) (*leafjson.Screen, error) {
+	data, err := base64.StdEncoding.DecodeString(l.Text("judged"))
+	if err != nil {
+		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrForm)
+	}
+	x, err := j.OpenRecord(data)
+	if err != nil {
+		return nil, fmt.Errorf("leaf %d: %w", l.Index, err)
+	}
+	record, err := j.LoadLeaf(l.Number("screenedLeaf"))
+	if err != nil {
+		return nil, err
+	}
+	x.AdoptRequest(&record.Record.Edge)
+	x.Logged = l.Data
+	return x, nil
+}

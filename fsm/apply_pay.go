@@ -1,0 +1,304 @@
+package fsm
+
+import (
+	"encoding/base64"
+
+	"railguard/engine"
+	"railguard/fsm/leaf"
+	"railguard/fsm/wire"
+)
+
+// Confirm and redeem (decision 136): a recorded payment is judged again before it is made, by the
+// list, the policy and the state of now, and one that is redeemed is consumed at one log index. The
+// payment counts already, so nothing is counted again. While it waits to be made it is a hold: one
+// that was allowed without a hold gets one when it is first confirmed.
+
+// confirmRules are left out of every judgement of a payment that counts already: R16 and R25 would
+// take it for another payment.
+const confirmRules = 1<<engine.RuleVelocity | 1<<engine.RuleStructuring
+
+// limitRules are not judged again of a payment that counts on a day that is over.
+const limitRules = 1<<engine.RuleDailyLimit | 1<<engine.RuleFleetLimit
+
+// applyPay confirms or redeems a payment.
+func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
+	if m.refuseOrReplay(&b.Common, r) {
+		return
+	}
+	s := &m.screen
+	var hits engine.Hits
+	if !m.soundPay(b, s, &hits) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if at, open := m.holdAt[b.Leaf]; open && m.now >= m.holds.At(at).ExpiresAt {
+		m.expireHold(at)
+	}
+	past, ended, stale := m.pastOf(b.Leaf, b.Past)
+	if stale {
+		goStale(r, m.endedFrom)
+		return
+	}
+	if refusal := m.refusePay(b, &past, ended, r); refusal != 0 {
+		refuse(r, refusal)
+		return
+	}
+	if isStale(m.registry, s) {
+		r.Code = wire.Stale
+		return
+	}
+	if !hits.Has(engine.RuleNoCredential) && !partiesKnown(m.registry, s, &hits) {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	decision, leftOut := m.judgeAgain(b, s, &hits)
+	if m.refusePayRoom(b, s, &decision, r) {
+		return
+	}
+	m.describeCall(s, &decision)
+	if decision.Verdict != engine.Block {
+		m.watchPayment(b)
+	}
+	m.writePay(b, s, &decision, leftOut, r)
+	if decision.Verdict == engine.Block {
+		m.withdrawLeave(b, r.Leaf)
+		if m.operatorListed(&hits) {
+			m.officers.alertOperator(s.Agent)
+		}
+		if decision.OpensCase() {
+			m.officers.enterCases(s, b.Leaf, r.Leaf, m.now)
+		}
+	}
+}
+
+// soundPay reads the judgement of a Pay, and tells whether an edge can have written it.
+func (m *ledger) soundPay(b *wire.Pay, s *wire.Screen, hits *engine.Hits) bool {
+	rules := m.settings.Rules()
+	return b.Leaf < m.size && b.Amount >= 0 && b.Verdict <= engine.Unknown && b.Op != 0 && b.Op <= wire.PayConfirm|wire.PayRedeem &&
+		len(b.Now) <= m.limits.FragmentBytes/2 && wire.DecodeScreen(b.Now, s) == nil && wire.UnpackHits(s, hits) &&
+		(s.Basis.Rules != rules.Number || rules.HasAll(hits.Mask)) && s.Amount == b.Amount && (s.Agent == b.Agent || hits.Has(engine.RuleNoCredential)) && s.Idem == nil && s.Hold == 0 &&
+		m.soundPermit(s.Permit) && soundCauses(s.Causes) && leaf.SoundFragment(s.Fragment) && m.soundPast(b.Leaf, b.Past)
+}
+
+// refusePay returns why a payment can be neither confirmed nor redeemed; 0: it can.
+func (m *ledger) refusePay(b *wire.Pay, past *outcomeRow, ended bool, r *wire.Result) wire.Refusal {
+	if ended {
+		r.Value = past.told()
+		if past.State == HoldSettled || past.Late != 0 {
+			return wire.RefusedUsed
+		}
+		return wire.RefusedEnded
+	}
+	if refusal := m.refuseLeave(b); refusal != 0 {
+		return refusal
+	}
+	at, open := m.holdAt[b.Leaf]
+	if !open {
+		return 0
+	}
+	switch row := m.holds.At(at); {
+	case row.Redeemed != 0:
+		r.Value = row.Redeemed - 1
+		return wire.RefusedUsed
+	case row.Unresolved != 0:
+		return wire.RefusedLapsed
+	case b.Op&wire.PayConfirm != 0 && row.Confirms >= m.limits.ConfirmsMost:
+		return wire.RefusedConfirms
+	}
+	return 0
+}
+
+// refuseLeave returns why nobody gave the payment leave, or why that leave has ended; 0: it has leave.
+// Whether nobody has decided a review, or whether it was escalated, is answered alike.
+func (m *ledger) refuseLeave(b *wire.Pay) wire.Refusal {
+	if b.Until != 0 && m.now >= b.Until {
+		return wire.RefusedPermitOver
+	}
+	_, open := m.holdAt[b.Leaf]
+	switch b.Verdict {
+	case engine.Proceed:
+		if !open && m.now.Day() > b.ScreenedAt.Day()+1 {
+			return wire.RefusedLapsed
+		}
+		return 0
+	case engine.Review:
+		switch decided := m.officers.decisionOn(b.Leaf); {
+		case !decided.made || decided.escalated:
+			return wire.RefusedWaiting
+		case !decided.approved:
+			return wire.RefusedRejected
+		case m.now >= decided.payBy:
+			return wire.RefusedLapsed
+		}
+		return 0
+	}
+	return wire.RefusedNoLeave
+}
+
+// countedOn returns the date on which a payment that has leave counts.
+func (m *ledger) countedOn(b *wire.Pay) engine.Day {
+	if at, open := m.holdAt[b.Leaf]; open {
+		return m.holds.At(at).Day
+	}
+	if b.Verdict == engine.Review {
+		return m.officers.decisionOn(b.Leaf).day
+	}
+	return b.ScreenedAt.Day()
+}
+
+// judgeAgain judges a payment that counts already. leftOut are the rules without effect: those that
+// the officer saw who approved it, those that would take it for another payment, those about a day
+// that is over, and for a mere redeem all that are no BLOCK.
+func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (decision engine.Decision, leftOut uint32) {
+	rules := m.settings.Rules()
+	if hits.Has(engine.RuleNoCredential) {
+		m.moment = engine.Moment{Now: m.now, ListStale: listStale(m.settings, m.now)}
+		return rules.Decide(hits, m.settings.Policy), 0
+	}
+	observeCall(&m.moment, m.registry, noCounter{}, s)
+	m.moment.Counted = true
+	live := rules.JudgeLive(&m.moment)
+	hits.Merge(&live)
+	leftOut = b.Seen | confirmRules
+	if m.countedOn(b) != m.now.Day() {
+		leftOut |= limitRules
+	}
+	if b.Op == wire.PayRedeem {
+		leftOut |= rules.ReviewRules()
+	}
+	hits.Leave(leftOut)
+	return rules.Decide(hits, m.settings.Policy), leftOut
+}
+
+// noCounter counts nothing: the payment was counted when it was screened.
+type noCounter struct{}
+
+func (noCounter) countCall(*engine.Moment, *engine.AgentProfile, *wire.Screen) {}
+
+// refusePayRoom refuses what has no room: the hold of a payment that has none, or the case that a
+// BLOCK opens.
+func (m *ledger) refusePayRoom(b *wire.Pay, s *wire.Screen, d *engine.Decision, r *wire.Result) bool {
+	_, open := m.holdAt[b.Leaf]
+	switch {
+	case d.Verdict != engine.Block:
+		return !open && m.refuseShare(wire.TableHolds, m.ownerAt(b.Screener), oneRow, r)
+	case m.moment.LevelCount > 0 && !m.officers.listedRoom(s.Agent):
+		m.refuseTable(wire.TableSanctions, r)
+		return true
+	case d.OpensCase() && !m.officers.casesRoom(s):
+		m.refuseTable(wire.TableCases, r)
+		return true
+	}
+	return false
+}
+
+// watchPayment makes a payment that was allowed without a hold a held one: what it counts on its day
+// as spent it counts there as held.
+func (m *ledger) watchPayment(b *wire.Pay) {
+	if _, open := m.holdAt[b.Leaf]; open {
+		return
+	}
+	row := holdRow{
+		Leaf: b.Leaf, ExpiresAt: (b.ScreenedAt.Day() + 2).Start(), Amount: b.Amount, Agent: b.Agent, Fleet: b.Fleet, Operator: b.Operator,
+		Day: m.countedOn(b), Screener: b.Screener,
+	}
+	if b.Verdict == engine.Review {
+		row.Approved, row.ExpiresAt = true, m.officers.decisionOn(b.Leaf).payBy
+	}
+	if by, used, _ := m.referenceUsed(b.Reference); used && by == b.Leaf {
+		row.Reference = b.Reference
+	}
+	m.registry.changeBooks(row.payer(), func(s *engine.Spend) {
+		if s.Day == row.Day { // A counter of another day has forgotten it.
+			s.Return(row.Day, row.Amount)
+			s.Hold(row.Day, row.Amount)
+		}
+	})
+	m.holdHeap.add(row)
+	m.countHold(&row)
+}
+
+// writePay writes the leaf of a judgement, and notes in the payment's hold what it says.
+func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftOut uint32, r *wire.Result) {
+	c, state := &m.written, HoldReleased
+	at, open := m.holdAt[b.Leaf]
+	if d.Verdict != engine.Block {
+		state = HoldOpen
+	}
+	if d.Verdict == engine.Proceed {
+		c.HoldUntil = m.holds.At(at).ExpiresAt
+		if b.Op&wire.PayRedeem != 0 {
+			state = HoldRedeemed
+		}
+	}
+	m.placeJudgement(b, s)
+	event := leaf.Confirmed{
+		Payment: m.paymentOf(b.Leaf, b.Agent, state, b.Amount), Verdict: d.Verdict.String(), Rule: d.Code(),
+		ListVersion: c.ListVersion, PolicyVersion: c.PolicyVersion, Until: c.HoldUntil, Approved: b.Verdict == engine.Review, LeftOut: leftOut,
+		Judged: base64.StdEncoding.EncodeToString(leaf.AppendScreen(nil, c)),
+	}
+	kind := leaf.KindPaymentConfirmed
+	if b.Op == wire.PayRedeem {
+		kind = leaf.KindPaymentRedeemed
+	}
+	if open {
+		row := m.holds.Edit(at)
+		row.Newest = m.size
+		if b.Op&wire.PayConfirm != 0 {
+			row.Confirms++
+		}
+		if state == HoldRedeemed {
+			row.Redeemed = m.size + 1
+		}
+		m.out.Outcomes = append(m.out.Outcomes, LeafLink{Leaf: b.Leaf, Later: m.size})
+	}
+	filters := append(m.filters(len(b.Filters)+8), engine.FilterKey(engine.FilterTxn, event.TxnID), engine.EndingFilter(b.Leaf))
+	if event.AgentID != "" {
+		filters = append(filters, engine.FilterKey(engine.FilterAgent, event.AgentID))
+	}
+	if d.OpensCase() {
+		filters = m.officers.caseFilters(filters, s)
+	}
+	m.writeEvent(kind, event, &b.Common, r, filters...)
+}
+
+// placeJudgement gives a judgement its profiles and its place in the log. It writes profiles first, so
+// that the leaf of the judgement is the next one.
+func (m *ledger) placeJudgement(b *wire.Pay, s *wire.Screen) {
+	c := &m.written
+	if c.Judged {
+		if s.Agent != 0 {
+			c.Profile = m.profileOf(s.Agent)
+		}
+		if s.User != 0 {
+			c.User = m.profileOfUser(s.User)
+		}
+	}
+	c.Leaf = m.size
+	m.ids.putTxn(&c.Txn, b.Leaf)
+}
+
+// withdrawLeave gives back a payment that is a BLOCK now, as the leaf judged says.
+func (m *ledger) withdrawLeave(b *wire.Pay, judged uint64) {
+	returned, freed := b.Amount, []uint64(nil)
+	if at, open := m.holdAt[b.Leaf]; open {
+		var row holdRow
+		row, freed = m.endHold(at, HoldReleased)
+		returned = row.Amount
+	} else {
+		day := m.countedOn(b)
+		by := payer{b.Agent, b.Fleet, b.Operator}
+		m.registry.changeBooks(by, func(s *engine.Spend) { s.Return(day, b.Amount) })
+		if by, used, _ := m.referenceUsed(b.Reference); used && by == b.Leaf {
+			freed = m.freeReference(b.Reference, b.Leaf, b.ScreenedAt.Day())
+		}
+		m.noteEnding(outcomeRow{Leaf: b.Leaf, State: HoldReleased, Before: judged})
+	}
+	event := m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned)
+	filters := append(m.filters(len(freed)+4), freed...)
+	filters = append(filters, engine.FilterKey(engine.FilterKind, leaf.KindHoldReleased), engine.FilterKey(engine.FilterTxn, event.TxnID), engine.EndingFilter(b.Leaf))
+	if event.AgentID != "" {
+		filters = append(filters, engine.FilterKey(engine.FilterAgent, event.AgentID))
+	}
+	m.appendLeaf(append(leaf.AppendEvent(m.head(leaf.KindHoldReleased), leaf.KindHoldReleased, event), '}'), filters)
+}

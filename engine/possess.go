@@ -146,6 +146,9 @@ func (r *documentReader) readPossession(param string, value json.RawMessage) *Po
 			r.addUnknown(path)
 		}
 	})
+	if of.Default == PossessionOff && len(of.Operators) == 0 && (of.AgeMost == 0 || of.AgeMost == ProofAgeUsual) {
+		return nil // As if nothing were said.
+	}
 	slices.SortFunc(of.Operators, func(a, b OperatorPossession) int { return cmp.Compare(a.Operator, b.Operator) })
 	return of
 }

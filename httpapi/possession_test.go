@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ import (
 	"railguard/fsm/wire"
 )
 
-// agentKeys are private keys of test agents, by kind.
+// agentKey and agentKeyEC are private keys of test agents.
 func agentKey(seed string) crypto.Signer {
 	hash := [32]byte{}
 	copy(hash[:], seed+strings.Repeat("-", 32))
@@ -31,9 +30,10 @@ func agentKey(seed string) crypto.Signer {
 func agentKeyEC(seed string) *ecdsa.PrivateKey {
 	hash := [32]byte{}
 	copy(hash[:], seed+strings.Repeat("-", 32))
-	key := &ecdsa.PrivateKey{D: new(big.Int).SetBytes(hash[:])}
-	key.Curve = elliptic.P256()
-	key.X, key.Y = key.Curve.ScalarBaseMult(hash[:]) //nolint:staticcheck // Deterministic keys for tests.
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), hash[:])
+	if err != nil {
+		panic("BUG: a key of the tests: " + err.Error())
+	}
 	return key
 }
 

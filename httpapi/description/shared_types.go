@@ -376,7 +376,7 @@ var scalars = map[string]string{
 	"Chain":            `{"type": "string", "enum": ["ETH", "BASE", "SOL", "ACH", "WIRE", "SWIFT"]}`,
 	"Rail":             `{"type": "string", "enum": ["USDC", "ACH", "WIRE", "SWIFT", "IBAN"]}`,
 	"CounterpartyType": `{"type": "string", "enum": ["individual", "business", "exchange"]}`,
-	"PublicKey":        `{"type": ["object", "null"], "x-free": "the members of a JWK (RFC 7517): kty, crv, x, y; use, alg, kid, key_ops, ext. Private members are refused", "additionalProperties": true, "examples": [{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`,
+	"PublicKey":        `{"type": "object", "x-free": "the members of a JWK (RFC 7517): kty, crv, x, y; use, alg, kid, key_ops, ext. Private members are refused", "additionalProperties": true, "examples": [{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`,
 	"Possession":       `{"enum": ["off", "review", "required", null], "description": "Whether calls must prove the agent's key; the strictest of this, the policy and the ancestors holds. null is off."}`,
 	"PolicyDocument":   `{"type": "object", "x-free": "the members of a policy document are checked by the policy compiler: docs/RULES.md", "additionalProperties": true}`,
 	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,

@@ -22,13 +22,13 @@ func (c *Client) Delegate(ctx context.Context, child *Delegate) (*Registration, 
 
 // Screen decides on one payment. An error is not a verdict: do not pay.
 func (c *Client) Screen(ctx context.Context, payment *Payment) (*Verdict, error) {
-	return answer[Verdict](c, ctx, "/v1/screen", payment, payment.IdempotencyKey)
+	return answer[Verdict](c, ctx, "/v1/screen", payment, payment.key())
 }
 
 // DryRun returns what Screen would decide, and changes nothing. Role screener gets the verdict;
 // policy and reviewer also get the ladder.
 func (c *Client) DryRun(ctx context.Context, payment *Payment) (*DryRun, error) {
-	return answer[DryRun](c, ctx, "/v1/screen/dry-run", payment, payment.IdempotencyKey)
+	return answer[DryRun](c, ctx, "/v1/screen/dry-run", payment, payment.key())
 }
 
 // Settle reports that a payment was made. amount nil means the recorded amount.
@@ -125,7 +125,7 @@ func read[T any](c *Client, ctx context.Context, path string) (*T, error) {
 // keyed is a payment of a batch, with its idempotency key as a member.
 type keyed struct {
 	*Payment
-	Key string `json:"idempotencyKey"`
+	Key string `json:"idempotencyKey,omitempty"` // "": the proof has it, and this member is not signed.
 }
 
 // Batch decides on up to 256 payments, each by itself. A payment without a key gets one,
@@ -137,7 +137,7 @@ func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, 
 	results, pending := make([]BatchResult, len(payments)), make([]int, len(payments))
 	for i := range payments {
 		pending[i] = i
-		if payments[i].IdempotencyKey == "" {
+		if payments[i].IdempotencyKey = payments[i].key(); payments[i].IdempotencyKey == "" {
 			payments[i].IdempotencyKey = NewKey()
 		}
 	}
@@ -161,7 +161,11 @@ func (c *Client) batchRound(ctx context.Context, payments []Payment, results []B
 		Payments []keyed `json:"payments"`
 	}{make([]keyed, 0, len(pending))}
 	for _, i := range pending {
-		body.Payments = append(body.Payments, keyed{&payments[i], payments[i].IdempotencyKey})
+		key := payments[i].IdempotencyKey
+		if payments[i].Proof != "" {
+			key = ""
+		}
+		body.Payments = append(body.Payments, keyed{&payments[i], key})
 	}
 	var told struct {
 		Results []json.RawMessage `json:"results"`

@@ -54,7 +54,7 @@ const proofDigits = 15
 
 // SignProof makes the proof that a request is of whoever has an agent's private key. The request is
 // what will be sent, such as a *Payment or a json.RawMessage. The member proof, where the result goes,
-// does not count. No call of this release takes a proof yet. The key is an ed25519.PrivateKey, or any crypto.Signer on P-256, in a security module too.
+// does not count: with a Payment, set its Proof. The key is an ed25519.PrivateKey, or any crypto.Signer on P-256, in a security module too.
 func SignProof(key crypto.Signer, request any, of ProofOf) (string, error) {
 	alg := ""
 	switch public := key.Public().(type) {
@@ -88,6 +88,28 @@ func SignProof(key crypto.Signer, request any, of ProofOf) (string, error) {
 		return "", err
 	}
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), nil
+}
+
+// key returns the Idempotency-Key of a payment: its own, else the one of its proof; "": it has none.
+func (p *Payment) key() string {
+	if p.IdempotencyKey != "" {
+		return p.IdempotencyKey
+	}
+	parts := strings.Split(p.Proof, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	var said struct {
+		ID string `json:"jti"`
+	}
+	if json.Unmarshal(claims, &said) != nil {
+		return ""
+	}
+	return said.ID
 }
 
 // signProof signs: of ECDSA r then s, 32 bytes each, instead of the DER of Go's signers.

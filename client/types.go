@@ -41,19 +41,23 @@ type Agent struct {
 	OperatorEIN       string          `json:"operatorEIN,omitempty"`
 	FleetID           string          `json:"fleetId,omitempty"`
 	Metadata          json.RawMessage `json:"metadata,omitempty"`
-	IdempotencyKey    string          `json:"-"` // "" draws one.
+	PublicKey         json.RawMessage `json:"publicKey,omitempty"`  // A JWK, Ed25519 or P-256: the agent's own key, for SignProof.
+	Possession        string          `json:"possession,omitempty"` // Whether calls must prove it: off, review, required.
+	IdempotencyKey    string          `json:"-"`                    // "" draws one.
 }
 
 // Delegate is the request of Client.Delegate: a child that may do no more than its parent.
 type Delegate struct {
-	AgentName      string       `json:"agentName"`
-	ParentAgentID  string       `json:"parentAgentId,omitempty"`
-	ParentToken    string       `json:"parentToken,omitempty"`
-	AgentType      string       `json:"agentType,omitempty"`
-	Purpose        string       `json:"purpose,omitempty"`
-	ExpiresAt      string       `json:"expiresAt,omitempty"`
-	SpendPolicy    *SpendPolicy `json:"spendPolicy,omitempty"`
-	IdempotencyKey string       `json:"-"`
+	AgentName      string          `json:"agentName"`
+	ParentAgentID  string          `json:"parentAgentId,omitempty"`
+	ParentToken    string          `json:"parentToken,omitempty"`
+	AgentType      string          `json:"agentType,omitempty"`
+	Purpose        string          `json:"purpose,omitempty"`
+	ExpiresAt      string          `json:"expiresAt,omitempty"`
+	SpendPolicy    *SpendPolicy    `json:"spendPolicy,omitempty"`
+	PublicKey      json.RawMessage `json:"publicKey,omitempty"` // It inherits none.
+	Possession     string          `json:"possession,omitempty"`
+	IdempotencyKey string          `json:"-"`
 }
 
 // SimilarOperator is another operator whose legal name is alike.
@@ -64,17 +68,18 @@ type SimilarOperator struct {
 
 // Registration is an issued credential.
 type Registration struct {
-	OperatorID        string            `json:"operatorId"`
-	SimilarOperators  []SimilarOperator `json:"similarOperators"` // Of a new operator.
-	AgentID           string            `json:"agentId"`
-	Token             string            `json:"token"`
-	Credential        json.RawMessage   `json:"credential"`
-	CredentialVersion int64             `json:"credentialVersion"`
-	FleetID           string            `json:"fleetId"`
-	ParentAgentID     string            `json:"parentAgentId"`
-	Depth             int               `json:"depth"`
-	Warnings          []Warning         `json:"warnings"`
-	EventID           string            `json:"eventId"`
+	OperatorID          string            `json:"operatorId"`
+	SimilarOperators    []SimilarOperator `json:"similarOperators"` // Of a new operator.
+	AgentID             string            `json:"agentId"`
+	Token               string            `json:"token"`
+	Credential          json.RawMessage   `json:"credential"`
+	CredentialVersion   int64             `json:"credentialVersion"`
+	FleetID             string            `json:"fleetId"`
+	ParentAgentID       string            `json:"parentAgentId"`
+	Depth               int               `json:"depth"`
+	Warnings            []Warning         `json:"warnings"`
+	EventID             string            `json:"eventId"`
+	PublicKeyThumbprint string            `json:"publicKeyThumbprint"` // RFC 7638; "": the agent has no key.
 }
 
 // Warning names a flaw that did not stop the call.
@@ -127,7 +132,8 @@ type Payment struct {
 	PaymentRef       string       `json:"paymentRef,omitempty"`
 	Hold             *HoldRequest `json:"hold,omitempty"`
 	Permit           *PermitAsked `json:"permit,omitempty"`
-	IdempotencyKey   string       `json:"-"` // "": the client draws one; Batch writes the drawn one here.
+	Proof            string       `json:"proof,omitempty"` // SignProof of the payment, for ActScreen or ActDryRun.
+	IdempotencyKey   string       `json:"-"`               // "": the one of the proof, or the client draws one; Batch writes the drawn one here.
 }
 
 // PermitAsked asks for a permit with a PROCEED. Zero members are as the service says.

@@ -7,6 +7,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/permit"
+	"railguard/engine/possession"
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
@@ -70,6 +71,11 @@ func (j *Judge) judgeRecorded(l *Leaf, slot engine.AgentSlot, list *ofac.Index, 
 		return err
 	}
 	if err := j.endedByClocks(); err != nil {
+		return err
+	}
+	if asked.Op&wire.PayConfirm == 0 {
+		s.facts.Proven = true // Whoever redeems has the permit, and need not be the agent.
+	} else if err := j.prove(possession.ActConfirm(l.Text("txnId"))); err != nil {
 		return err
 	}
 	j.lookUpCleared(list)

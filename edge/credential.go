@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/engine/possession"
 	"railguard/fsm"
 	"railguard/ofac"
 	"railguard/seal"
@@ -64,12 +65,24 @@ func (t *Terms) AgentCredential(l *Leaf) *credential.Credential {
 	s.ID, s.Subject, s.IssuedAt, s.ExpiresAt = l.Text("credentialId"), l.Text("agentId"), l.Instant("issuedAt"), l.Instant("expiresAt")
 	s.Name, s.AgentType, s.OperatorLegalName = l.Text("agentName"), l.Text("agentType"), l.Text("operatorLegalName")
 	s.SpendPolicy, s.ScreenedAt = l.Raw("spendPolicy"), s.IssuedAt
+	if raw := l.Raw("publicKey"); len(raw) > 0 && string(raw) != "null" {
+		s.Key = recordedKey(raw)
+	}
 	s.Matched = l.Flag("walletMatched") || l.Flag("nameMatched") || l.Flag("taxMatched")
 	if l.Has("parentAgentId") {
 		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, l.Text("parentAgentId"), l.Text("rootAgentId"), int(l.Number("depth"))
 		s.Chain = l.Texts("chain")
 	}
 	return t.publishedAt(s, l)
+}
+
+// recordedKey returns the agent's key from the leaf that registered it.
+func recordedKey(document []byte) *possession.Key {
+	key, err := possession.ReadJWK(document)
+	if err != nil {
+		panic("BUG: the key of a leaf: " + err.Error())
+	}
+	return key
 }
 
 // ProfileCredential returns an agent's current credential from the registry.
@@ -79,6 +92,7 @@ func (t *Terms) ProfileCredential(chain []*engine.AgentProfile) *credential.Cred
 	s.ID, s.Subject = t.IDs.CredentialID(kindAgent, uint32(p.Slot), p.Epochs.EpochOf(p.CredentialVersion), p.CredentialVersion), t.AgentID(p.Slot)
 	s.IssuedAt, s.ExpiresAt, s.ScreenedAt = wholeMilli(p.IssuedAt), p.ExpiresAt, wholeMilli(p.IssuedAt)
 	s.Name, s.AgentType, s.OperatorLegalName = p.AgentName, p.Type.String(), p.OperatorLegalName
+	s.Key = keyOf(p.PublicKey)
 	s.SpendPolicy, s.Matched = p.PolicyJSON, p.WalletMatched || p.NameMatched || p.TaxMatched
 	if p.Parent != 0 {
 		s.Kind, s.ParentID, s.RootID, s.Depth = credential.KindDelegate, t.AgentID(p.Parent), t.AgentID(p.Root), int(p.Depth)

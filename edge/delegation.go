@@ -96,6 +96,10 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	if len(wider) > 0 {
 		return nil, MarkChangeable(refuseWidening(wider))
 	}
+	wanted := max(j.Terms.Policy().EffectivePossession(j.OperatorID(parent.Operator), chain), p.Settings.Possession)
+	if err := demandKey(p, wanted); err != nil {
+		return nil, err
+	}
 	p.Parent, p.Type = parent.Slot, granted.Type
 	p.PolicyJSON, p.Policy = inheritPolicy(in.Profile.PolicyJSON, &in.Profile.Policy, &granted.Policy), granted.Policy
 	p.OperatorLegalName, p.OperatorWallet = parent.OperatorLegalName, parent.OperatorWallet
@@ -110,6 +114,17 @@ func (in *Delegation) Build(j *Judge) (any, error) {
 	record.Fragment = append(record.Fragment, `,"effectivePolicy":`...)
 	record.Fragment = granted.Policy.AppendJSON(record.Fragment)
 	return record, nil
+}
+
+// demandKey refuses a delegate without a key of its own where proofs are required: it inherits none, and its
+// calls would all be refused.
+func demandKey(p *engine.AgentProfile, wanted engine.Possession) error {
+	if len(p.PublicKey) > 0 || wanted != engine.PossessionRequired {
+		return nil
+	}
+	return MarkChangeable(&Refusal{Code: "policy_widening", Param: "publicKey",
+		Message: "publicKey is required: calls of this delegate must prove a key of its own, and it inherits none",
+	})
 }
 
 // checkToken refuses a parent's token that is expired, revoked or superseded. If the parent is

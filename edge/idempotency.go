@@ -23,6 +23,11 @@ const scopeRoom = 512
 // Idempotency returns the identity of a call: a hash of the key in the scope of path and owner,
 // and a hash of the body.
 func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
+	return k.keyedBy(path, value, sha256.Sum256(content))
+}
+
+// keyedBy is Idempotency with the hash of the body.
+func (k *Caller) keyedBy(path, value string, body [sha256.Size]byte) *Keyed {
 	owner := "institution" // Not the API key: a retry may come with a newer key of the same owner.
 	if k.Owner != "" {
 		owner = "owner " + k.Owner
@@ -32,11 +37,12 @@ func (k *Caller) Idempotency(path, value string, content []byte) *Keyed {
 	for _, part := range [...]string{"railguard idempotency", owner, path, value} {
 		scope = append(append(scope, part...), 0)
 	}
-	key, body := sha256.Sum256(scope), sha256.Sum256(content)
+	key := sha256.Sum256(scope)
 	return &Keyed{wire.Idem{Key: [16]byte(key[:16]), Body: [16]byte(body[:16])}, body}
 }
 
-// requestHash returns the SHA-256 of the call's body.
+// requestHash returns the SHA-256 of the call's body; of a call with a good proof in its body that of
+// the canonical form without the proof.
 func (j *Judge) requestHash() []byte {
 	s := &j.screen
 	if j.call.Hashed != nil {

@@ -13,6 +13,7 @@ import (
 	"railguard/audit"
 	"railguard/edge/turns"
 	"railguard/engine"
+	"railguard/engine/possession"
 	"railguard/fsm"
 	"railguard/fsm/leafjson"
 	"railguard/fsm/wire"
@@ -29,6 +30,9 @@ type Deps struct {
 	Node      string // Name of this node, for records.
 	Version   string // Semantic version of the binary.
 	Logger    *slog.Logger
+
+	// Authorities are those under which the service is known beside its public address; possession.NormalAuthority.
+	Authorities []string
 }
 
 // Published is what this node knows now. Reading it takes no lock.
@@ -110,9 +114,13 @@ type Call struct {
 	Hashed    *[32]byte // SHA-256 of Body if it is known already; nil: it is computed.
 	Document  strictjson.Document
 	Idem      *wire.Idem
-	Trace     string // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
-	Strict    bool   // Any unknown member of a screening call is refused.
-	Item      bool   // The call is one item of a batch; Body and Document are the item's.
+	KeyText   string              // The Idempotency-Key as sent; "": none.
+	Path      string              // Of the URL; it scopes Idempotency-Keys. A batch item has that of a single call.
+	Message   *possession.Message // The request with its message signatures, without scheme and authorities; nil: it has none.
+	Proof     *Proof              // A proof that stands elsewhere than in Body; nil: none.
+	Trace     string              // The caller's trace id (W3C Trace Context), 32 hex digits; "" without one.
+	Strict    bool                // Any unknown member of a screening call is refused.
+	Item      bool                // The call is one item of a batch; Body and Document are the item's.
 
 	Facilitator bool // This product's own x402 facilitator makes the call, in the caller's name.
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"railguard/engine"
+	"railguard/engine/possession"
 	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
@@ -193,6 +194,9 @@ func (j *Judge) judgeForecast() (*engine.Looker, *ofac.Index, *engine.Moment, er
 			return nil, nil, nil, err
 		}
 		if err := j.endedByClocks(); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := j.prove(possession.ActDryRun); err != nil {
 			return nil, nil, nil, err
 		}
 		j.lookUpCleared(list)

@@ -11,6 +11,7 @@ import (
 	"railguard/audit/merkle"
 	"railguard/engine"
 	"railguard/engine/permit"
+	"railguard/engine/possession"
 	"railguard/fsm"
 	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
@@ -92,6 +93,7 @@ func (j *Judge) checkPermit(settings *fsm.Settings) error {
 		Evidence: leaf.Evidence{Amount: r.Amount, PermitSeconds: s.permit.seconds, HoldUntil: math.MaxInt64, ListAge: engine.DayLength * 10_000},
 	}}
 	trial := permitOf(settings.Genesis, settings.LogLines, x, r, s.permit.terms)
+	trial.Thumbprint, trial.Proof = longestThumbprint, possession.FormMessage // The credential is not opened yet.
 	if trial.Subject = j.Terms.AgentID(1); trial.Check() != nil {
 		return &Refusal{Code: "invalid_field", Param: "permit", BadRequest: true,
 			Message: "the payment's members and aud are together longer than a permit may be (4096 bytes)",
@@ -99,6 +101,9 @@ func (j *Judge) checkPermit(settings *fsm.Settings) error {
 	}
 	return nil
 }
+
+// longestThumbprint is as long as that of every key.
+var longestThumbprint = strings.Repeat("A", 43)
 
 // permitTerms is what a record keeps of the lists and the policy for its permit.
 type permitTerms struct {
@@ -214,6 +219,12 @@ func permitOf(genesis *wire.Genesis, stretches []*wire.LogStretch, x *leafjson.S
 		Log:   permit.Log{Origin: logOrigin(genesis, stretches, x.Leaf), Leaf: x.Leaf, Hash: merkle.Leaf(x.Stored())},
 	}
 	p.Expires = min(p.IssuedAt+engine.Time(x.PermitSeconds)*engine.Second, whole(x.HoldUntil))
+	if proof := x.Proof(); proof.Thumbprint != "" {
+		p.Thumbprint = proof.Thumbprint
+		if proof.Good() {
+			p.Proof = proof.Form
+		}
+	}
 	for _, of := range terms.Lists {
 		p.Lists.Of = append(p.Lists.Of, permit.Publication{List: of.ID, AsOf: of.AsOf})
 	}

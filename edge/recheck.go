@@ -70,6 +70,7 @@ func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 	if slot, ok := userOfRecord(j, l); ok && j.shared.deps.Published.User(slot) != nil {
 		s.user = credentialClaims{kind: kindUser, slot: uint32(slot)}
 	}
+	s.facts.Proven = true // Whether the call was proven cannot change.
 	slot, _ := j.Terms.ParseAgent(l.Text("agentId"))
 	if err := j.loadParties(slot, 0, 0); err != nil {
 		return err

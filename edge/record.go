@@ -83,6 +83,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	}
 	namePlaces(&s.facts, f)
 	s.namePermit(f)
+	s.nameProof(f)
 	if warnings := s.warnings(); len(warnings) > 0 {
 		f.Set(leaf.TagWarnings, strictjson.AppendList(nil, warnings))
 	}

@@ -91,6 +91,7 @@ func (in *Registration) readCommon(f *strictjson.Fields, now engine.Time) {
 	in.Profile.AgentFramework = f.Text("agentFramework", engine.FieldMax)
 	in.Profile.Model = f.Text("underlyingModel", engine.FieldMax)
 	in.Profile.PolicyJSON, in.Profile.Policy = readSpendPolicy(f, "spendPolicy")
+	in.Profile.PublicKey = readPublicKey(f)
 	in.Profile.Metadata = readMetadata(f)
 	in.Profile.Settings = ReadSettings(f, engine.AgentSettings{}, now)
 }
@@ -164,6 +165,7 @@ func (in *Registration) Register(j *Judge) (any, error) {
 func (t *Terms) trialCredential(p *engine.AgentProfile) *credential.Credential {
 	s := t.newCredential(credential.KindAgent)
 	s.Name, s.AgentType, s.OperatorLegalName, s.SpendPolicy = p.AgentName, p.Type.String(), p.OperatorLegalName, p.PolicyJSON
+	s.Key = keyOf(p.PublicKey)
 	if p.Parent != 0 {
 		s.Kind = credential.KindDelegate
 	}
@@ -195,7 +197,7 @@ func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjso
 	policy := j.Terms.Policy()
 	if p.Type == engine.Autonomous && !policy.IssuanceAttests {
 		above := string(engine.AppendUSD(nil, policy.AttestationAbove))
-		items = append(items, makeWarning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION_STALE"))
+		items = append(items, makeWarning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION"))
 	}
 	return items
 }
@@ -217,5 +219,6 @@ func writeProfile(m *strictjson.Members, p *engine.AgentProfile) {
 	if len(p.Metadata) > 0 {
 		m.Raw("metadata", p.Metadata)
 	}
+	WritePublicKey(m, p.PublicKey)
 	WriteSettings(m, &p.Settings)
 }

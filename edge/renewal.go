@@ -11,7 +11,7 @@ import (
 // Reissue is the body of a re-issue.
 type Reissue struct {
 	Registration
-	has struct{ name, operator, wallet, ein, purpose, policy, model, framework bool }
+	has struct{ name, operator, wallet, ein, purpose, policy, model, framework, key, overlap bool }
 
 	slot          engine.AgentSlot
 	overlap       engine.Time
@@ -25,6 +25,8 @@ func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentPro
 	in.has.name, in.has.operator, in.has.wallet = given("agentName"), given("operatorLegalName") || given("operatorId"), given("operatorWallet")
 	in.has.ein, in.has.purpose, in.has.policy = given("operatorEIN"), given("purpose"), given("spendPolicy")
 	in.has.model, in.has.framework = given("underlyingModel"), given("agentFramework")
+	in.has.key, in.has.overlap = given("publicKey"), given("overlapHours")
+	in.Profile.PublicKey = readPublicKey(f)
 	if in.has.name {
 		in.Profile.AgentName = f.RequiredName("agentName")
 	}
@@ -92,9 +94,13 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	overlap := in.overlap
+	if !in.has.overlap && !bytes.Equal(old.PublicKey, next.PublicKey) {
+		overlap = 0 // Whoever changes the key may have lost the old one.
+	}
 	record := &wire.Reissue{
 		Agent: in.slot, Profile: next, BaseRev: old.Rev, Operator: in.operator,
-		List: j.Terms.Settings.ListVersion, Plain: plain, Overlap: in.overlap,
+		List: j.Terms.Settings.ListVersion, Plain: plain, Overlap: overlap,
 	}
 	var m strictjson.Members
 	writeProfile(&m, &next)
@@ -165,6 +171,9 @@ func (in *Reissue) applyChanges(j *Judge, next, old *engine.AgentProfile) error 
 	}
 	if in.has.ein {
 		next.EINSealed, next.EINMasked = in.Profile.EINSealed, in.Profile.EINMasked
+	}
+	if in.has.key {
+		next.PublicKey = in.Profile.PublicKey
 	}
 	if in.has.policy {
 		next.PolicyJSON, next.Policy = in.Profile.PolicyJSON, in.Profile.Policy

@@ -17,7 +17,7 @@ import (
 // is refused. Any other unknown member is ignored and named in a warning.
 var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "rail", "cpWallet", "cpName", "cpType", "protocol",
 	"underlyingModel", "model", "travelRuleRef", "cpCountry", "cpDateOfBirth", "cpAddress", "paymentRef", "hold", "payerWallet", "wallets",
-	"cpRegion", "originCountry", "memo", "cpIdentifiers", "permit")
+	"cpRegion", "originCountry", "memo", "cpIdentifiers", "permit", "proof")
 
 // itemShape is requestShape for an item of a batch, which has the idempotency key as a member
 // instead of a header.
@@ -89,7 +89,7 @@ func (j *Judge) Read() error {
 	}
 	s.token, s.userToken = borrowText(f.TrimmedText("token")), borrowText(f.TrimmedText("userToken")) // A value that is no string is a malformed credential (R1), not an error.
 	s.userGiven = f.Given("userToken")
-	if err := f.Err(); err != nil {
+	if err := j.readProof(&f); err != nil {
 		return err
 	}
 	if !j.call.Facilitator && OwnReference(s.reference) {
@@ -99,8 +99,8 @@ func (j *Judge) Read() error {
 }
 
 // ownWords are the members in which no wallet is looked for here: the credentials, the wallets
-// themselves, the key, and the memo, which is searched by rules of its own.
-var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey", "memo"}
+// themselves, the key, the proof, and the memo, which is searched by rules of its own.
+var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey", "memo", "proof"}
 
 // findElsewhere finds wallets in all texts of the call but those, in members that are unknown
 // too.

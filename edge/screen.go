@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"railguard/engine"
+	"railguard/engine/possession"
 	"railguard/fsm"
 	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
@@ -36,6 +37,7 @@ type screening struct {
 	hold        uint32 // In seconds; 0: no hold.
 	reference   string // paymentRef.
 	permit      permitAsked
+	proof       proofGiven
 	again       bool // A recorded payment is judged again; its own record has what the call told.
 
 	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
@@ -79,6 +81,9 @@ func (j *Judge) Screen() (*wire.Screen, error) {
 		return nil, err
 	}
 	if err := j.endedByClocks(); err != nil {
+		return nil, err
+	}
+	if err := j.prove(possession.ActScreen); err != nil {
 		return nil, err
 	}
 	j.Forged = j.screen.facts.Token == engine.TokenSignature

@@ -1,9 +1,12 @@
 package edge
 
 import (
+	"cmp"
+	"errors"
 	"strconv"
 
 	"railguard/engine"
+	"railguard/engine/possession"
 	"railguard/strictjson"
 )
 
@@ -56,6 +59,46 @@ func readPartyTypes(f *strictjson.Fields) uint8 {
 	return mask
 }
 
+// readPublicKey reads the agent's own key; nil when absent. Nothing of a key that is refused is said: a
+// private one may have been sent.
+func readPublicKey(f *strictjson.Fields) []byte {
+	document := f.Compact("publicKey")
+	if document == nil {
+		return nil
+	}
+	key, err := possession.ReadJWK(document)
+	var wrong *possession.KeyError
+	switch {
+	case errors.As(err, &wrong):
+		f.Invalid("publicKey", "is no public key of an agent (an Ed25519 or P-256 JWK): "+wrong.Said)
+		return nil
+	case err != nil:
+		f.Invalid("publicKey", "is no public key of an agent")
+		return nil
+	}
+	return key.AppendForm(nil)
+}
+
+// keyOf opens the key of a profile; nil: it has none.
+func keyOf(form []byte) *possession.Key {
+	if len(form) == 0 {
+		return nil
+	}
+	key, err := possession.OpenKey(form)
+	if err != nil {
+		panic("BUG: the key of a profile: " + err.Error())
+	}
+	return key
+}
+
+// WritePublicKey adds the agent's key and its thumbprint (RFC 7638), if it has one.
+func WritePublicKey(m *strictjson.Members, form []byte) {
+	if key := keyOf(form); key != nil {
+		m.Raw("publicKey", key.AppendJWK(nil))
+		m.Text("publicKeyThumbprint", key.Thumbprint())
+	}
+}
+
 // readMetadata reads the caller's own object, which is stored and returned unchanged.
 func readMetadata(f *strictjson.Fields) []byte {
 	if _, ok := f.Nested("metadata"); !ok {
@@ -82,6 +125,9 @@ func ReadSettings(f *strictjson.Fields, old engine.AgentSettings, now engine.Tim
 	if f.Has("allowedCounterpartyTypes") {
 		next.PartyTypes = readPartyTypes(f)
 	}
+	if f.Has("possession") {
+		next.Possession, _ = engine.ParsePossession(cmp.Or(f.OneOf("possession", "off", "review", "required"), "off"))
+	}
 	if f.Has("whitelist") {
 		next.Whitelist = ReadWhitelist(f, "whitelist", old.Whitelist)
 	}
@@ -94,6 +140,9 @@ func WriteSettings(m *strictjson.Members, s *engine.AgentSettings) {
 	WritePace(m, s.Hours, s.Velocity)
 	if s.PartyTypes != 0 {
 		m.Texts("allowedCounterpartyTypes", partyTypeNames(s.PartyTypes))
+	}
+	if s.Possession != engine.PossessionOff {
+		m.Text("possession", s.Possession.String())
 	}
 	if s.Whitelist != nil {
 		m.Object("whitelist", WhitelistSummary(s.Whitelist))
@@ -139,7 +188,7 @@ func partyTypeNames(mask uint8) []string {
 func SettingsWiden(old, new *engine.AgentSettings) bool {
 	return PaceWidens(old.Hours, new.Hours, old.Velocity, new.Velocity) ||
 		old.PartyTypes != 0 && (new.PartyTypes == 0 || new.PartyTypes&^old.PartyTypes != 0) ||
-		engine.WhitelistWidens(old.Whitelist, new.Whitelist)
+		new.Possession < old.Possession || engine.WhitelistWidens(old.Whitelist, new.Whitelist)
 }
 
 // PaceWidens is SettingsWiden for hours and velocity, which fleets have too.

@@ -32,6 +32,8 @@ type signingKeys struct {
 	genesis   *wire.Genesis
 	stretches []*wire.LogStretch
 	issuer    string
+	scheme    string   // Of the public address.
+	known     []string // The authorities under which this service is known.
 	Verify    *credential.KeySet
 	Permits   *jws.KeySet                  // The keys for permits.
 	private   map[string]*ecdsa.PrivateKey // By kid; only keys that this node could unseal.
@@ -89,6 +91,7 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 // openSigningKeys unseals the cluster's signing keys and makes the JWKS.
 func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
 	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, stretches: settings.LogLines, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
+	s.scheme, s.known = authoritiesOf(permitIssuer(s.genesis), js.deps.Authorities)
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
 		s.Err = err
 	}

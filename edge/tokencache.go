@@ -9,6 +9,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/credential"
+	"railguard/engine/possession"
 	"railguard/fsm"
 )
 
@@ -108,6 +109,7 @@ type credentialClaims struct {
 	expires engine.Time
 	id      string // jti
 	kid     string
+	key     *possession.Key // The agent's own; nil: it has none.
 }
 
 // Claims verifies a token or finds it in a cache. A bad token is no error: its state is the
@@ -205,6 +207,6 @@ func (t *Terms) verifyToken(raw string) (credentialClaims, engine.TokenState) {
 	}
 	return credentialClaims{
 		kind: kind, slot: slot, epoch: epoch, version: version, begins: max(claims.NotBefore, claims.IssuedAt),
-		expires: claims.Expires, id: claims.CredentialID, kid: claims.KeyID,
+		expires: claims.Expires, id: claims.CredentialID, kid: claims.KeyID, key: claims.Key,
 	}, engine.TokenGood
 }

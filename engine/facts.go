@@ -47,12 +47,17 @@ const (
 	TokenUnknownIssuer
 	TokenUnknownAgent
 	TokenWrongType
+	TokenProofKey     // The proof is not one by the credential's key; this and the next two at every level of Possession.
+	TokenProofRequest // It is for another request, act or service.
+	TokenProofTime    // It is too old, or from the future.
+	TokenProofMissing // There is none, and one is required.
 )
 
 // Facts is the input that cannot change. The edge judges it by the static rules. Chain[0] is
 // the agent itself, then come its parent and so on to the root.
 type Facts struct {
 	Token   TokenState
+	Proven  bool // The call proved that it has the private key of its credential.
 	Request *Request
 	Now     Time // Published log time; a judgement that depends on it lowers ValidUntil.
 	Policy  *Policy

@@ -56,6 +56,8 @@ type Policy struct {
 	PermitAudience string     `cbor:"51,keyasint,omitempty"` // permits.audience: for whom a permit is if the call does not say; "": for the service itself.
 	PermitNeed     PermitNeed `cbor:"52,keyasint,omitempty"` // permits.required: which payments are to be redeemed before they are settled. Default review.
 
+	Possession *PossessionPolicy `cbor:"54,keyasint,omitempty"` // possession; nil: off.
+
 	PayerOwn bool `cbor:"50,keyasint,omitempty"` // payer.mustBeOperators: review. A wallet that pays is one of the operator's.
 
 	Jurisdictions *Jurisdictions `cbor:"48,keyasint,omitempty"` // jurisdictions; nil: the default.

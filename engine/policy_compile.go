@@ -32,6 +32,7 @@ import (
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
 //	 "permits": {"audience": "https://pay.example.org",      for whom a permit is if the call does not say
 //	             "required": "review|off|all"},              what is to be redeemed before it is settled
+//	 "possession": {"default": "off|review|required", "operators": {"opr_...": "required"}, "maxAge": "2m"},   proof of the agent's key
 //	 "registration": {"onMatch": "issue|refuse"},
 //	 "retro": {"suspend": false},
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
@@ -120,13 +121,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "structuring":
 			r.readStructuring(path, value, policy)
 		case "paymentRef":
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "once" {
-					r.addUnknown(path)
-					return
-				}
-				policy.ReferenceOff = r.readChoice(path, value, "review", "off") == 1
-			})
+			r.readReferences(path, value, policy)
 		case "review":
 			r.readReview(path, value, policy)
 		case "settlement":
@@ -137,6 +132,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			r.readPermits(path, value, policy)
 		case "reconcile":
 			policy.Reconcile = r.readReconcile(path, value)
+		case "possession":
+			policy.Possession = r.readPossession(path, value)
 		case "jurisdictions":
 			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
@@ -164,6 +161,16 @@ func (r *documentReader) readRegistration(param string, value json.RawMessage, p
 			return
 		}
 		policy.RefuseOnMatch = r.readChoice(path, value, "issue", "refuse") == 1
+	})
+}
+
+func (r *documentReader) readReferences(param string, value json.RawMessage, policy *Policy) {
+	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
+		if name != "once" {
+			r.addUnknown(path)
+			return
+		}
+		policy.ReferenceOff = r.readChoice(path, value, "review", "off") == 1
 	})
 }
 

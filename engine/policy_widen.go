@@ -61,6 +61,7 @@ func Widens(old, new *Policy) []string {
 	note(LimitWidens(before.DailyLimit, after.DailyLimit), "operators.caps.dailyLimitUSDC")
 	note(LimitWidens(old.OperatorDaily, new.OperatorDaily), "operators.dailyLimitUSDC")
 	wider = append(wider, new.jurisdictions().wider(old.jurisdictions())...)
+	wider = append(wider, possessionWider(old, new)...)
 	note(old.TwoPersons&^new.TwoPersons != 0, "twoPersons")
 	return wider
 }

@@ -68,6 +68,8 @@ type AgentProfile struct {
 
 	Status uint32 `cbor:"42,keyasint,omitempty"` // Position of the current version in the status lists.
 
+	PublicKey []byte `cbor:"49,keyasint,omitempty"` // The agent's own key, as package possession stores it; empty: it has none.
+
 	InstitutionSet
 }
 
@@ -131,6 +133,7 @@ type AgentSettings struct {
 	Velocity     *Velocity  `cbor:"3,keyasint,omitempty"`
 	PartyTypes   uint8      `cbor:"4,keyasint,omitempty"` // Mask of allowed counterparty types; 0: not set.
 	CurrentModel string     `cbor:"5,keyasint,omitempty"` // The model that was reported last; it stays until the next report (decision 38).
+	Possession   Possession `cbor:"6,keyasint,omitempty"`
 }
 
 // FleetProfile is everything known about a fleet that is not in its row.

@@ -48,6 +48,9 @@ func (s *RuleSet) JudgeStatic(f *Facts) Hits {
 	for i := range s.static {
 		hits.Add(s.static[i].id, s.static[i].judge(f))
 	}
+	if !f.Proven && f.possession() == PossessionReview {
+		hits.Add(RuleAttestation, SubUnproven) // R22 is a live rule; this reason of it cannot change.
+	}
 	return hits
 }
 
@@ -81,6 +84,7 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 	var decision Decision
 	var behind RuleID // The first REVIEW rule that hit. Any BLOCK rule decides before it.
 	aged := false     // Set if R21 asks for a review only because the list is too old.
+	unproven := false // Set if R22 asks for a review only because the agent's key is not proven.
 	for i := range s.Rules {
 		rule := &s.Rules[i]
 		if !hits.Has(rule.ID) {
@@ -91,6 +95,9 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 			mode := policy.Modes[rule.ID]
 			if rule.ID == RulePossibleName && hits.ListStale && (mode == ModeOff || mode == ModeShadow) {
 				mode, aged = ModeReview, true
+			}
+			if rule.ID == RuleAttestation && hits.Unproven {
+				mode, unproven = hits.attestationMode(mode)
 			}
 			if rule.ID == RuleStructuring && hits.Subs[RuleStructuring] == SubDuplicate {
 				mode = ModeReview // The mode does not switch this reason off; paymentRef.once does.
@@ -123,7 +130,19 @@ func (s *RuleSet) Decide(hits *Hits, policy *Policy) Decision {
 	if decision.Rule == RulePossibleName && aged {
 		decision.Sub = SubListStale
 	}
+	if decision.Rule == RuleAttestation && unproven {
+		decision.Sub = SubUnproven
+	}
 	return decision
+}
+
+// attestationMode returns the mode of R22 for a call whose key is not proven: possession switches that
+// reason on and off, and the rule's mode does not. alone says that it is the reason of the review.
+func (h *Hits) attestationMode(mode Mode) (_ Mode, alone bool) {
+	if h.Subs[RuleAttestation] == SubUnproven || mode == ModeOff || mode == ModeShadow {
+		return ModeReview, true
+	}
+	return mode, false
 }
 
 // clear is the decision that lets a call pass: no rule in force was triggered.

@@ -35,6 +35,8 @@ const (
 
 	subOperatorLimit Sub = 5 // The last sub-reason of R11, after the four levels.
 
+	SubUnproven Sub = 3 // A sub-reason of R22, which the edge finds: the call has no proof of the agent's key.
+
 	SubDuplicate Sub = 2 // A sub-reason of R25: duplicate_reference.
 	subNearSum   Sub = 3 // The first of four of R25: sum and number, of the agent and of the operator.
 )
@@ -61,8 +63,8 @@ var liveJudges = map[RuleID]judge{
 		Trigger: "Log time is outside the operating hours of agent, parent, fleet or institution.",
 		Default: "on when hours are set", Params: "operatingHours; mode"},
 	RuleAttestation: {Live: attestationStale, ComparedLive: compareAttestation,
-		Trigger: "The agent is autonomous, its last attestation is 24 hours old or older or there is none, and the amount is above the attestation threshold.",
-		Default: "on, above 10,000 USD; never attested is stale", Params: "attestation.above (may only be lowered), attestation.issuanceCounts; mode"},
+		Trigger: "The agent is autonomous, its last attestation is 24 hours old or older or there is none, and the amount is above the attestation threshold. Or the call does not prove that it has the agent's key, and the policy, the agent or an ancestor wants such calls reviewed.",
+		Default: "on, above 10,000 USD; never attested is stale; no proof is wanted", Params: "attestation.above (may only be lowered), attestation.issuanceCounts; mode; possession (review), apart from the mode"},
 	RuleStructuring: {Live: structuringSuspected, ComparedLive: compareStructuring,
 		Trigger: "Several screened payments of one root agent to one counterparty within the window, as many as the policy counts, each just below the reporting threshold; or, to any counterparties in 24 hours, payments of one root agent or of one operator that stand just below a limit of the policy, twice as many (an operator: ten times as many), or as large a sum of them in the band; or the payment reference is that of a PROCEED or an open hold of the same owner of the last 30 days.",
 		Default: "5 in 24 h in [9,000, 10,000); a paymentRef once", Params: "structuring.count, low, high, window; mode; paymentRef.once (review or off, apart from the mode)"},

@@ -44,8 +44,8 @@ const (
 // edited in what it judges, because that is the meaning of old entries: see rulesByFormat.
 var staticJudges = map[RuleID]judge{
 	RuleNoCredential: {Static: noCredential,
-		Trigger: "The token is empty or malformed, its signature is bad, its key, algorithm, issuer or agent is unknown, or it is of another type.",
-		Default: "on, alone: no other rule is judged", Params: "none"},
+		Trigger: "The token is empty or malformed, its signature is bad, its key, algorithm, issuer or agent is unknown, or it is of another type. Or the call's proof of the agent's key is not good: not by that key, for another request, act or service, or not of now. Or there is no proof, and the policy, the agent or an ancestor requires one.",
+		Default: "on, alone: no other rule is judged; no proof is required", Params: "possession (of the policy, of the agent)"},
 	RuleOperatorAtIssuance: {Static: operatorListedAtIssuance,
 		Trigger: "The registry says that the operator wallet was listed at issuance, of the agent, of a parent, or of another agent of the same operator.",
 		Default: "on, final", Params: "none"},

@@ -73,7 +73,7 @@ func TestOrder(t *testing.T) {
 		"R14_MIXER_PROTOCOL", "R23_CREDENTIAL_CONTEXT", "R24_JURISDICTION",
 		"R9_CHAIN_POLICY", "R10_SINGLE_TX_LIMIT", "R11_DAILY_LIMIT", "R12_FLEET_DAILY_LIMIT", "R13_COUNTERPARTY_WHITELIST",
 		"R15_MODEL_CHANGED", "R16_VELOCITY_FLAG", "R17_UNUSUAL_HOUR", "R18_RAIL_POLICY", "R19_RAIL_CHAIN_MISMATCH",
-		"R20_COUNTERPARTY", "R21_POSSIBLE_NAME_MATCH", "R22_ATTESTATION_STALE", "R25_STRUCTURING",
+		"R20_COUNTERPARTY", "R21_POSSIBLE_NAME_MATCH", "R22_ATTESTATION", "R25_STRUCTURING",
 	}
 	first := RulesOf(Format1).Rules
 	require.Len(t, first, len(want))
@@ -227,7 +227,7 @@ func TestCleanCallIsClear(t *testing.T) {
 }
 
 func TestBadTokenStandsAlone(t *testing.T) {
-	for state := TokenMalformed; state <= TokenWrongType; state++ {
+	for state := TokenMalformed; state <= TokenProofMissing; state++ {
 		f := cleanFacts()
 		f.Token, f.PartyListed, f.ChainBad = state, true, true
 		hits := NewestRules.JudgeStatic(f)
@@ -235,7 +235,7 @@ func TestBadTokenStandsAlone(t *testing.T) {
 		require.NotEmpty(t, NewestRules.Reason(1, hits.Subs[1], 0))
 		require.Equal(t, Sub(state), hits.Subs[1])
 	}
-	require.Len(t, Rules[0].Reasons, int(TokenWrongType), "one reason for each token state")
+	require.Len(t, Rules[0].Reasons, int(TokenProofMissing), "one reason for each token state")
 }
 
 // listedOn is the result for a name that is certainly listed.

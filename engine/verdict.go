@@ -72,6 +72,10 @@ type Hits struct {
 	// ListStale says that R21 fired because of the list's age (SubListStale), perhaps among
 	// other reasons. The mode of R21 does not apply then.
 	ListStale bool
+
+	// Unproven says that R22 fired because the call does not prove the agent's key (SubUnproven),
+	// perhaps among other reasons. The mode of R22 does not apply to this reason.
+	Unproven bool
 }
 
 // Add records a hit of rule id. A zero sub is no hit.
@@ -81,6 +85,7 @@ func (h *Hits) Add(id RuleID, sub Sub) {
 	}
 	h.Mask |= 1 << id
 	h.Subs[id] = sub
+	h.Unproven = h.Unproven || id == RuleAttestation && sub == SubUnproven
 }
 
 // Has reports whether rule id fired.
@@ -94,13 +99,15 @@ func (h *Hits) Leave(mask uint32) {
 			h.Subs[id] = 0
 		}
 	}
+	h.Unproven = h.Unproven && mask&(1<<RuleAttestation) == 0
 	h.ListStale = h.ListStale && mask&(1<<RulePossibleName) == 0
 }
 
-// Merge adds the hits of other. If both have a rule, h keeps its own sub-reason.
+// Merge adds the hits of other. If both have a rule, h keeps its own sub-reason; that the key is not
+// proven is told by Unproven too, so the other one holds.
 func (h *Hits) Merge(other *Hits) {
 	for id := RuleID(1); id < RuleBits; id++ {
-		if other.Has(id) && !h.Has(id) {
+		if other.Has(id) && (!h.Has(id) || id == RuleAttestation && h.Subs[id] == SubUnproven) {
 			h.Add(id, other.Subs[id])
 		}
 	}

@@ -34,22 +34,25 @@ func (m *core) soundHours(h *engine.Hours) bool {
 }
 
 func (m *registry) soundSettings(s *engine.AgentSettings) bool {
-	return m.soundWhitelist(s.Whitelist) && m.soundHours(s.Hours)
+	return s.Possession <= engine.PossessionRequired && m.soundWhitelist(s.Whitelist) && m.soundHours(s.Hours)
 }
 
 func soundLimit(limit engine.USD) bool { return limit >= 0 || limit == engine.NoLimit }
 
 func (m *registry) soundAgent(p *engine.AgentProfile) bool {
-	return (p.Type == engine.Supervised || p.Type == engine.Autonomous) &&
+	return (p.Type == engine.Supervised || p.Type == engine.Autonomous) && soundKey(p.PublicKey) &&
 		soundLimit(p.Policy.DailyLimit) && soundLimit(p.Policy.MaxSingle) && m.soundSettings(&p.Settings)
 }
+
+// soundKey tells whether an agent's key has the length of none, of Ed25519 or of P-256.
+func soundKey(form []byte) bool { return len(form) == 0 || len(form) == 1+32 || len(form) == 1+64 }
 
 func (m *registry) soundFleet(p *engine.FleetProfile) bool {
 	return p.DailyLimit >= 0 && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
 func (m *rulebook) soundPolicy(p *engine.Policy) bool {
-	return p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && p.ApprovalLapse >= 0 && p.ApprovalLapse <= m.limits.Retention && soundLimit(p.UnresolvedSum) && soundLimit(p.OperatorDaily) && p.ReconcilesSoundly() && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
+	return p.Possession.Sound() && p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && p.ApprovalLapse >= 0 && p.ApprovalLapse <= m.limits.Retention && soundLimit(p.UnresolvedSum) && soundLimit(p.OperatorDaily) && p.ReconcilesSoundly() && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
 // soundSigningKey tells whether a signing key's id needs no escapes in a leaf, and whether

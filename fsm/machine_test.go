@@ -314,12 +314,12 @@ func TestStaleAttestationReviewsAboveTenThousand(t *testing.T) {
 	w := newWorld(t)
 	slot, _ := w.register("a", autonomous)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 10_000)))
-	require.Equal(t, `REVIEW "R22_ATTESTATION_STALE"`, verdict(w.screen(slot, 10_001)))
+	require.Equal(t, `REVIEW "R22_ATTESTATION"`, verdict(w.screen(slot, 10_001)))
 	require.Equal(t, wire.Applied, w.do(wire.KindAttest, &wire.Attest{Agent: slot, AttestedBy: "a@b.c"}).Code)
 	require.Equal(t, `PROCEED null`, verdict(w.screen(slot, 10_001)))
 	require.Len(t, w.m.Freeze().Attestations(slot), 1)
 	w.now += engine.AttestationValidity
-	require.Equal(t, `REVIEW "R22_ATTESTATION_STALE"`, verdict(w.screen(slot, 10_001)))
+	require.Equal(t, `REVIEW "R22_ATTESTATION"`, verdict(w.screen(slot, 10_001)))
 	w.now += engine.Hour
 	w.tick()
 	require.Empty(t, w.m.Freeze().Attestations(slot))

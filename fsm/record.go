@@ -172,6 +172,7 @@ func (m *ledger) newProfile() *leaf.Profile {
 var profileFilter = engine.FilterKey(engine.FilterKind, "profile")
 
 func (m *ledger) writeProfile(p *leaf.Profile, keys ...uint64) leaf.Ref {
+	p.Policy.Possession = p.Policy.Possession.For(p.OperatorID)
 	at := m.size
 	hash := m.appendLeaf(leaf.AppendProfile(nil, p), append(append(m.filters(len(keys)+1), profileFilter), keys...))
 	return leaf.Ref{Leaf: at, Hash: hash}

@@ -47,7 +47,7 @@ func hoursBytes(h *engine.Hours) int64 {
 // attestations.
 func agentPart(p *engine.AgentProfile, attested *[]engine.Attestation) Part {
 	sum := lengths(p.AgentName, p.AgentFramework, p.Model, p.OperatorLegalName, p.OperatorWallet, p.EINMasked, p.Purpose, p.KeyID, p.TransferName, p.Settings.CurrentModel)
-	sum += int64(len(p.EINSealed)+len(p.PolicyJSON)+len(p.Metadata)) + whitelistBytes(p.Settings.Whitelist) + hoursBytes(p.Settings.Hours)
+	sum += int64(len(p.EINSealed)+len(p.PublicKey)+len(p.PolicyJSON)+len(p.Metadata)) + whitelistBytes(p.Settings.Whitelist) + hoursBytes(p.Settings.Hours)
 	if attested != nil {
 		for i := range *attested {
 			sum += attestedBytes + lengths((*attested)[i].AttestedBy, (*attested)[i].Note)

@@ -41,6 +41,7 @@ type Deps struct {
 	LogLevel       *slog.LevelVar         // Logger's level, changeable at run time; nil: fixed.
 	TrustedProxies []netip.Prefix         // Proxies whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration          // 0: engine.WriteDeadline.
+	Authorities    []string               // Authorities that a message signature may name, beside the public address; possession.NormalAuthority.
 	AdminToken     string                 // Secret that counts as an admin key on the admin listener; "": none.
 	Relay          rulebook.Relay         // nil: this node knows its own jobs only.
 	Jobs           retrace.JobStore       // nil: backtests and shadows are lost when the process ends.
@@ -98,7 +99,7 @@ func New(deps Deps) (*API, error) {
 	front := border.New(border.Deps{
 		Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Role: roleOf(deps.Operations),
 		Node: deps.Node, Version: deps.Version, Logger: deps.Logger, TrustedProxies: deps.TrustedProxies, WriteDeadline: deps.WriteDeadline,
-		AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now,
+		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now,
 	})
 	a := &API{Border: front}
 	a.evidence = evidence.Open(evidence.Deps{

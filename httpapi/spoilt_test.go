@@ -38,13 +38,13 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/permits/redeem":               {`{"permit":"$permit","pay":{"amount":"5","currency":"USD","name":"Paper Shop"}}`},
 
 	"POST /v1/agents/register": {`{"agentName":"Bot","agentType":"supervised","operatorId":"$operator","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m","agentFramework":"f",` +
-		`"operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","fleetId":"$fleet","metadata":{"a":1},$settings,$spend}`},
+		`"operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","fleetId":"$fleet","metadata":{"a":1},$key,$settings,$spend}`},
 	"POST /v1/delegates/create": {`{"parentAgentId":"$agent","agentName":"Bot","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p","underlyingModel":"m",` +
-		`"agentFramework":"f","expiresAt":"2026-04-22","metadata":{"a":1},$settings,$spend}`, `{"parentToken":"$token","agentName":"Bot"}`},
+		`"agentFramework":"f","expiresAt":"2026-04-22","metadata":{"a":1},$key,$settings,$spend}`, `{"parentToken":"$token","agentName":"Bot"}`},
 	"PATCH /v1/agents/{id}":                            {`{$settings,$why}`},
 	"POST /v1/agents/{id}/attest":                      {`{"attestedBy":"Ann","note":"n"}`},
 	"POST /v1/agents/{id}/model":                       {`{"underlyingModel":"m",$why}`, `{"model":"m"}`},
-	"POST /v1/agents/{id}/reissue":                     {`{"agentName":"Bot","operatorId":"$operator","operatorLegalName":"Acme Inc","operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","purpose":"p","underlyingModel":"m","agentFramework":"f","overlapHours":2,$spend,$why}`},
+	"POST /v1/agents/{id}/reissue":                     {`{"agentName":"Bot","operatorId":"$operator","operatorLegalName":"Acme Inc","operatorWallet":"0x1111111111111111111111111111111111111111","operatorEIN":"12-3456789","purpose":"p","underlyingModel":"m","agentFramework":"f","overlapHours":2,$key,$spend,$why}`},
 	"POST /v1/agents/{id}/ownership-transfer":          {`{"newOperatorId":"$operator","newOperatorLegalName":"Acme Inc","effectiveAt":"2026-04-22","note":"n","actor":"Ann"}`},
 	"DELETE /v1/agents/{id}/ownership-transfer":        {`{$why}`},
 	"POST /v1/agents/{id}/suspend":                     {`{$why}`},
@@ -117,7 +117,8 @@ var spoiltBodies = map[string][]string{
 
 // spoiltWords replace the $ words that several bodies share.
 var spoiltWords = []string{
-	"$settings", `$hours,$velocity,"allowedCounterpartyTypes":["business"],$list`,
+	"$settings", `$hours,$velocity,"allowedCounterpartyTypes":["business"],"possession":"review",$list`,
+	"$key", `"publicKey":{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`,
 	"$hours", `"operatingHours":{"timezone":"UTC","windows":[{"days":["SUN"],"from":"00:00","to":"24:00"}],"holidays":["2026-12-25"]}`,
 	"$velocity", `"velocity":{"maxPerMinute":10,"maxPerHour":100,"burstFactor":3}`,
 	"$list", `"whitelist":{$entries}`,

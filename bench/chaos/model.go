@@ -71,7 +71,7 @@ func decide(chain []level, fleet *envelope, autonomous bool, amount engine.USD, 
 	case fleet != nil && over(fleet.spent, fleet.limit):
 		return "REVIEW", "R12_FLEET_DAILY_LIMIT"
 	case autonomous && amount > attestationAbove && stale:
-		return "REVIEW", "R22_ATTESTATION_STALE"
+		return "REVIEW", "R22_ATTESTATION"
 	}
 	return "PROCEED", ""
 }

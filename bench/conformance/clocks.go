@@ -119,7 +119,7 @@ func checkAttestationAge(p *probe) {
 	p.expect(a.text("verdict") == "REVIEW", "a day and a minute after the attestation: %s, want REVIEW", a.text("verdict"))
 	p.proceeds(p.screen(g, "10000"))
 	if !p.cfg.OnlySpec {
-		p.verdict(a, "REVIEW", "R22_ATTESTATION_STALE")
+		p.verdict(a, "REVIEW", "R22_ATTESTATION")
 	}
 	path := "/v1/agents/" + g.id + "/attestations"
 	p.expect(len(p.array(p.tool(p.get(path)), "data")) == 1, "the record is gone before 25 hours")

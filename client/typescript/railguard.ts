@@ -33,6 +33,8 @@ export interface Agent {
   operatorEIN?: string;
   fleetId?: string;
   metadata?: Record<string, unknown>;
+  publicKey?: JsonWebKey; // Ed25519 or P-256: the agent's own key, for signProof.
+  possession?: "off" | "review" | "required";
 }
 
 export interface Delegate {
@@ -43,6 +45,8 @@ export interface Delegate {
   purpose?: string;
   expiresAt?: string;
   spendPolicy?: SpendPolicy;
+  publicKey?: JsonWebKey; // It inherits none.
+  possession?: "off" | "review" | "required";
 }
 
 export interface Registration {
@@ -54,6 +58,7 @@ export interface Registration {
   credentialVersion: number;
   warnings: { code: string; message: string; param?: string }[];
   eventId: string;
+  publicKeyThumbprint?: string; // RFC 7638.
 }
 
 export interface Payment {
@@ -80,9 +85,10 @@ export interface Payment {
   paymentRef?: string;
   hold?: { ttlSeconds: number };
   permit?: { ttlSeconds?: number; aud?: string };
+  proof?: string; // signProof of the rest, for screen or dry_run.
 }
 
-/** A payment of a batch; a key that is missing is drawn and written here. */
+/** A payment of a batch; a key that is missing is drawn and written here. One with a proof has its. */
 export type BatchPayment = Payment & { idempotencyKey?: string };
 
 export interface Verdict {
@@ -295,10 +301,10 @@ export class Client {
   }
   /** Decides on one payment. Pay on PROCEED and on nothing else; an exception is not a verdict. */
   screen(payment: Payment, key?: string): Promise<Verdict> {
-    return this.#post("/v1/screen", payment, key);
+    return this.#post("/v1/screen", payment, key ?? keyOf(payment));
   }
   dryRun(payment: Payment, key?: string): Promise<Verdict> {
-    return this.#post("/v1/screen/dry-run", payment, key);
+    return this.#post("/v1/screen/dry-run", payment, key ?? keyOf(payment));
   }
   settle(txnId: string, settlement: { amount?: USD; railRef?: string } = {}, key?: string): Promise<Transaction> {
     return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/settle`, settlement, key);
@@ -359,7 +365,7 @@ export class Client {
    * and deadline.
    */
   async batch(payments: BatchPayment[]): Promise<(Verdict | RailguardError)[]> {
-    for (const payment of payments) payment.idempotencyKey ||= newKey();
+    for (const payment of payments) if (!payment.proof) payment.idempotencyKey ||= newKey();
     const end = performance.now() + this.#deadline;
     const results: (Verdict | RailguardError)[] = [];
     let pending = payments.map((_, i) => i);
@@ -380,7 +386,7 @@ export class Client {
         const result = readResult(given[n]);
         const before = results[i];
         if (result instanceof RailguardError) {
-          result.idempotencyKey = payments[i].idempotencyKey ?? "";
+          result.idempotencyKey = payments[i].idempotencyKey ?? keyOf(payments[i]) ?? "";
           if (before instanceof RailguardError && before.outcome === "unknown") result.outcome = "unknown";
           if (mayRepeat(result)) again.push(i);
         }
@@ -583,6 +589,16 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** The Idempotency-Key of a request with a proof. */
+function keyOf(request: { proof?: string }): string | undefined {
+  try {
+    const claims = JSON.parse(atob(request.proof!.split(".")[1].replace(/-/g, "+").replace(/_/g, "/")));
+    return typeof claims.jti === "string" ? claims.jti : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What a proof is for. */
 export interface ProofOf {
   audience: string; // The public URL of the service.
@@ -595,7 +611,7 @@ const proofDigits = 15; // More than that a number does not keep.
 
 /**
  * Makes the proof that a request is of whoever has an agent's private key; it goes into the request's
- * member `proof`; no call of this release takes one yet. request is what is then sent. key is a WebCrypto key that signs, Ed25519 or ECDSA on P-256.
+ * member `proof`. request is what is then sent. key is a WebCrypto key that signs, Ed25519 or ECDSA on P-256.
  */
 export async function signProof(key: CryptoKey, request: object, of: ProofOf): Promise<string> {
   const edwards = key.algorithm.name === "Ed25519";

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"railguard/engine/permit"
+	"railguard/engine/possession"
 	"railguard/httpapi/border"
 	"railguard/httpapi/gateway"
 	"railguard/httpapi/mcp"
@@ -308,4 +310,19 @@ func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, p
 		front, err = gateway.New(gateway.Config{API: front, Map: f.gateway, Trust: trust})
 	}
 	return front, err
+}
+
+// checkAuthorities brings the authorities into the form in which they are signed.
+func (f *serveFlags) checkAuthorities() error {
+	if len(f.authorities) >= possession.AuthoritiesMax { // One is that of the public address.
+		return usageError("--authority: at most %d", possession.AuthoritiesMax-1)
+	}
+	for i, authority := range f.authorities {
+		address, err := url.Parse("https://" + authority)
+		if err != nil || address.Host != authority || address.Hostname() == "" {
+			return usageError("--authority: %q is no HOST or HOST:PORT", authority)
+		}
+		f.authorities[i] = possession.NormalAuthority(authority, "https")
+	}
+	return nil
 }

@@ -37,6 +37,7 @@ type serveFlags struct {
 	adminTLS                                  doorFiles
 	nodeCert                                  port.Certificates // Certificate of this node on the port between nodes.
 	trustedProxies                            []string
+	authorities                               []string
 	grace                                     time.Duration
 	config, logLevel, logFormat               string
 	insecure, dev, testClock                  bool
@@ -142,6 +143,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.leapMax, "leap-max", time.Hour, "how far the clocks may be beyond the log for the cluster to begin to serve without persons who confirm them, after an outage that no node lived through; 0: any distance")
 	flags.DurationVar(&f.silentAfter, "silent-after", 2*time.Second, "how long this node answers from its state although nobody confirms that it is up to date; from 1s to 30s")
 	flags.StringVar(&f.publicURL, "public-url", "", "address under which callers know the service; part of issued credentials, fixed at bootstrap")
+	flags.StringSliceVar(&f.authorities, "authority", nil, "HOST or HOST:PORT: a further name under which agents sign their calls (RFC 9421), beside that of --public-url and whatever Host says; may be given up to 3 times")
 	flags.StringVar(&f.issuer, "issuer", "railguard", "issuer name in did:kya:NAME, fixed at bootstrap")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate file of the public API")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "its key file; both are read again when they change")
@@ -279,6 +281,9 @@ func (f *serveFlags) checkSettings() error {
 		return usageError("--bootstrap-expect must be between 0 and 9")
 	}
 	if err := errors.Join(f.checkNodeCertificates(), f.guestFlags.checkSettings()); err != nil {
+		return err
+	}
+	if err := f.checkAuthorities(); err != nil {
 		return err
 	}
 	if err := f.witness.checkFlags(); err != nil {

@@ -89,7 +89,7 @@ func TestX402(t *testing.T) {
 		name string
 		run  func(*testing.T, *guarded)
 	}{
-		{"paid", x402Paid}, {"border", x402Border}, {"refused", x402Refused}, {"judged again", x402JudgedAgain}, {"without a hold", x402WithoutHold},
+		{"paid", x402Paid}, {"proven", x402Proven}, {"border", x402Border}, {"refused", x402Refused}, {"judged again", x402JudgedAgain}, {"without a hold", x402WithoutHold},
 		{"verify behind", x402VerifyBehind}, {"settle behind", x402SettleBehind}, {"unknown, then known", x402Retried}, {"at once", x402AtOnce}, {"at once, references off", x402ReferencesOff}, {"verified while settled", x402VerifiedMeanwhile},
 		{"leader gone", x402LeaderGone}, {"expired", x402Expired}, {"supported", x402Supported},
 	} {

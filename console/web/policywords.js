@@ -5,7 +5,7 @@ import {money, ruleShort, ruleWords} from './dom.js';
 
 // The defaults of settings that the document leaves out. They are JSON, so that a test can
 // compare them with those of the engine.
-const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "payer.mustBeOperators": "off", "jurisdictions.block": ["CU", "IR", "KP", "UA-43", "UA-40"], "jurisdictions.review": ["UA-14", "UA-09"], "jurisdictions.exemptions": [], "ofac.maxAge": "48h", "ofac.reviewAge": "168h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "registration.onMatch": "issue", "retro.suspend": false};
+const defaults = {"twoPersons": ["list.force", "list.rollback", "twoPersons"], "velocity.maxPerMinute": 1000, "velocity.burstFactor": 20, "attestation.above": 10000, "attestation.issuanceCounts": false, "names.review": 0.875, "names.block": 0.93, "names.weakAliases": false, "requireCounterparty": "crypto", "payer.mustBeOperators": "off", "jurisdictions.block": ["CU", "IR", "KP", "UA-43", "UA-40"], "jurisdictions.review": ["UA-14", "UA-09"], "jurisdictions.exemptions": [], "ofac.maxAge": "48h", "ofac.reviewAge": "168h", "ofac.onStale": "keep", "structuring.count": 5, "structuring.low": 9000, "structuring.high": 10000, "structuring.window": "24h", "paymentRef.once": "review", "review.requireNotes": false, "review.approvalLapse": "24h", "settlement": "settler", "holds.onExpiry": "count", "possession.default": "off", "possession.maxAge": "2m", "registration.onMatch": "issue", "retro.suspend": false};
 
 const yes = (v) => (v ? 'yes' : 'no');
 const plain = (v) => String(v);
@@ -48,6 +48,8 @@ export const settings = [
   ['holds.onExpiry', 'A hold that nobody ends', 'count: it goes on counting until a settler says what became of the payment. return: it counts no more.', plain],
   ['holds.alert.count', 'Unresolved payments, number', 'From how many unresolved payments of one agent on an alert opens; 1 where holds.alert is not set.', plain, 'by no number'],
   ['holds.alert.amount', 'Unresolved payments, sum', 'From which sum of unresolved payments of one agent on an alert opens.', usd, 'by no sum'],
+  ['possession.default', 'Proof of the agent’s key', 'off: none is wanted. review: a call without one is asked about (R22). required: a call without one has no credential (R1).', plain],
+  ['possession.maxAge', 'Proofs are good for', 'How old a proof may be.', plain],
   ['permits.audience', 'Permits are for', 'For whom a permit is if the call does not say.', plain, 'this service'],
   ['permits.required', 'Redeemed before it is settled', 'review: payments that an officer approved. all: every payment, and a hold that nobody redeemed returns. off: none. A settle of another one is booked, marked, and alerts.', plain],
   ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.join(', ') || 'none' : String(v))],

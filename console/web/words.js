@@ -58,7 +58,7 @@ export function sentence(r, ladder) {
       if (hit.party === 'memo') return hit.wallet ? `The memo holds the wallet ${hit.wallet} of “${hit.name}” on the ${hit.list} list.` : hit.identifier ? `The memo holds the ${hit.readAs} ${hit.identifier} of “${hit.name}” on the ${hit.list} list.` : `The memo names “${hit.name}” of the ${hit.list} list.`;
       if (hit.identifier) return `The ${hit.readAs} of the counterparty (${hit.member}) could be that of “${hit.name}” on the ${hit.list} list: ${hit.why}.`;
       return `“${hit.party === 'operator' ? r.operatorLegalName : q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}${hit.score === undefined ? '' : `, score ${hit.score.toFixed(2)}`}.`;
-    case 'R22': return `${money(q.amount)} is above ${v.above === undefined ? 'the attestation threshold' : money(v.above)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
+    case 'R22': return /does not prove/.test(r.reason ?? '') ? r.reason : `${money(q.amount)} is above ${v.above === undefined ? 'the attestation threshold' : money(v.above)}, and nobody has attested the autonomous agent in the 24 hours before${v.attestedAt ? ` (last: ${whenText(v.attestedAt)})` : ''}.`;
     case 'R25': return v.duplicateReference ? 'Another payment with the same reference was recorded before.' : `${v.count ?? 'Several'} payments just below the limit to the same counterparty look like one payment cut in pieces.`;
     default: return r.reason ?? '';
   }

@@ -128,6 +128,7 @@ func (c *Case) readProfiles() {
 		f.User = x.Party.User
 	}
 	f.Policy = c.Policy
+	f.Proven = x.Proof().Good()
 	f.UserOnly = f.User != nil && f.ChainSize == 0
 	f.ChainBad = c.hasFlag(leafjson.FlagChainBad)
 	f.RecordedWhitelist = c.hasFlag(leafjson.FlagWhitelist)
@@ -212,7 +213,9 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 		f.OperatorListed, f.PartyListed, f.OtherListed = false, false, 0
 		looker.Look(f)
 	}
+	f.DemandProof() // The credential was good, but another policy may require a proof.
 	hits := c.Rules.JudgeStatic(f)
+	f.Token = engine.TokenGood
 	if list == nil {
 		for _, id := range ListRules {
 			c.assumeRule(&out, &hits, id)

@@ -8,6 +8,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/jws"
+	"railguard/engine/possession"
 )
 
 // Kind is the kind of a credential.
@@ -78,7 +79,8 @@ type Claims struct {
 	NotBefore    engine.Time
 	Expires      engine.Time
 	KeyID        string
-	KeyRevoked   bool // Its kid was revoked: R2.
+	KeyRevoked   bool            // Its kid was revoked: R2.
+	Key          *possession.Key // The agent's own key (cnf, RFC 7800); nil: it has none.
 }
 
 // Times a claim can have, in seconds: 2020-01-01 to 2100-01-01.
@@ -165,12 +167,29 @@ func (k *KeySet) readClaims(payload []byte) (Claims, error) {
 	if !strings.HasPrefix(claims.Subject, claims.Kind.subjectPrefix()) {
 		return Claims{}, fmt.Errorf("%w: %s credential of another subject", ErrType, claims.Kind)
 	}
+	if confirmation := body.Member("cnf"); confirmation != nil {
+		if claims.Key, err = readKey(confirmation); err != nil {
+			return Claims{}, err
+		}
+	}
 	return claims, claims.checkAgreement(credential)
+}
+
+// readKey reads the agent's key. Another kind of confirmation would be one that nobody asks for.
+func readKey(confirmation *jws.Value) (*possession.Key, error) {
+	if confirmation.Kind != '{' || len(confirmation.Members) != 1 {
+		return nil, fmt.Errorf("%w: cnf has not jwk alone", jws.ErrMalformed)
+	}
+	key, err := possession.KeyOf(confirmation.Member("jwk"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: cnf: %w", jws.ErrMalformed, err)
+	}
+	return key, nil
 }
 
 // claimNames are the claims that we read. A name that differs from one in case alone is
 // refused.
-var claimNames = [...]string{"iss", "sub", "jti", "iat", "nbf", "exp", "vc"}
+var claimNames = [...]string{"iss", "sub", "jti", "iat", "nbf", "exp", "vc", "cnf"}
 
 // checkNames refuses a presentation, and names that differ from ours in letter case alone.
 func checkNames(body *jws.Value) error {

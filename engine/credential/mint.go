@@ -11,6 +11,7 @@ import (
 
 	"railguard/engine"
 	"railguard/engine/jws"
+	"railguard/engine/possession"
 )
 
 // Credential is the content of a credential: plain data, ids as texts.
@@ -30,6 +31,7 @@ type Credential struct {
 	Agents            []string
 	Matched           bool // ofacAtIssuance is MATCH.
 	ScreenedAt        engine.Time
+	Key               *possession.Key // The agent's own key; nil: it has none.
 
 	// Where the credential's status is published; "": nowhere.
 	StatusURL   string
@@ -108,6 +110,9 @@ func (c *Credential) claimSet(document []byte) []byte {
 	if c.StatusURL != "" { // Token Status List: the token has this claim, the credential in vc does not.
 		dst = strconv.AppendUint(append(dst, `,"status":{"status_list":{"idx":`...), uint64(c.StatusIndex), 10)
 		dst = append(jws.AppendQuoted(append(dst, `,"uri":`...), c.StatusURL), `}}`...)
+	}
+	if c.Key != nil { // RFC 7800. Like status it is no part of the credential in vc.
+		dst = append(c.Key.AppendJWK(append(dst, `,"cnf":{"jwk":`...)), '}')
 	}
 	dst = append(dst, `,"vc":`...)
 	return append(append(dst, document...), '}')

@@ -166,7 +166,7 @@ func validComponent(name string) bool {
 // which to try first, and whether the signature is sound but for another service.
 func (m *Message) findBase(input *signatureInput, key *Key, signature []byte) ([]byte, *Error) {
 	authorities := m.Authorities[:min(len(m.Authorities), AuthoritiesMax)]
-	host := normalAuthority(m.Host, m.Scheme)
+	host := NormalAuthority(m.Host, m.Scheme)
 	ours := slices.Contains(authorities, host)
 	tried := func(authority string) ([]byte, *Error) {
 		base, refusal := m.appendBase(nil, input, authority)
@@ -196,8 +196,9 @@ func (m *Message) findBase(input *signatureInput, key *Key, signature []byte) ([
 	return nil, refuse(WrongKey, "the credential's key did not sign this request")
 }
 
-// normalAuthority brings a Host into the form in which it is signed.
-func normalAuthority(host, scheme string) string {
+// NormalAuthority brings a Host into the form in which it is signed: in lower case, without the scheme's own
+// port (RFC 9421, 2.2.3).
+func NormalAuthority(host, scheme string) string {
 	host = strings.ToLower(host)
 	if scheme == "https" {
 		return strings.TrimSuffix(host, ":443")

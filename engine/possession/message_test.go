@@ -254,9 +254,9 @@ func TestAuthority(t *testing.T) {
 		_, err := s.verify(key)
 		require.Equal(t, reason, reasonOf(err))
 	}
-	require.Equal(t, "a:80", normalAuthority("A:80", "https"))
-	require.Equal(t, "a", normalAuthority("A:80", "http"))
-	require.Equal(t, "a:443", normalAuthority("A:443", "http"))
+	require.Equal(t, "a:80", NormalAuthority("A:80", "https"))
+	require.Equal(t, "a", NormalAuthority("A:80", "http"))
+	require.Equal(t, "a:443", NormalAuthority("A:443", "http"))
 }
 
 func TestQueryIsCovered(t *testing.T) {

@@ -78,9 +78,9 @@ type Proof struct {
 
 // Bounds of the policy's possession.maxAge: for how long a proof is good.
 const (
-	AgeLeast = 30 * engine.Second
-	AgeUsual = 120 * engine.Second
-	AgeMost  = 300 * engine.Second
+	AgeLeast = engine.ProofAgeLeast
+	AgeUsual = engine.ProofAgeUsual
+	AgeMost  = engine.ProofAgeMost
 )
 
 // EarlyMost is how far ahead of this clock a proof may have been made.

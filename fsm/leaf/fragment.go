@@ -37,6 +37,8 @@ const (
 
 	TagPermit Tag = 23 // permitTerms, a JSON object: for whom a permit is and what it says of the lists; of a call that asked for one.
 
+	TagProof Tag = 24 // proof, a JSON object: the thumbprint of the agent's key (jkt), and of a proof its form and SHA-256, or why it was refused.
+
 	TagPlaces        Tag = 26 // places, a JSON array: what was read of the call's places and had a consequence.
 	TagPlacesVersion Tag = 27 // placesVersion, text; of a call with places.
 

@@ -67,6 +67,7 @@ func ReduceAgent(p *engine.AgentProfile, now engine.Time) engine.AgentProfile {
 	}
 	reduced.Settings.Velocity = p.Settings.Velocity
 	reduced.Settings.PartyTypes = p.Settings.PartyTypes
+	reduced.Settings.Possession = p.Settings.Possession
 	reduced.Settings.CurrentModel = p.Settings.CurrentModel
 	reduced.Settings.Hours = ReduceHours(p.Settings.Hours, now)
 	return reduced

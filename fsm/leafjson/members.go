@@ -43,6 +43,7 @@ var members = [...]member{
 	{name: "shadow", write: func(x *Screen, m *strictjson.Members) { x.AppendCodes(m, "shadow", x.Shadow) }},
 	{name: "hold", write: (*Screen).AppendHold},
 	{name: "permitTerms", json: leaf.TagPermit},
+	{name: "proof", json: leaf.TagProof},
 	{name: "permitSeconds", write: func(x *Screen, m *strictjson.Members) {
 		if x.PermitSeconds != 0 {
 			m.Uint("permitSeconds", uint64(x.PermitSeconds))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"strconv"
 
 	"railguard/engine"
@@ -65,6 +66,25 @@ func (x *Screen) AgentID() string {
 		return x.Agent.AgentIDs[0]
 	}
 	return string(x.Edge.Get(leaf.TagAgent))
+}
+
+// ProofSeen is what a record keeps of the key of its credential and of the call's proof.
+type ProofSeen struct {
+	Thumbprint string `json:"jkt"`     // RFC 7638; "": the credential names no key.
+	Form       string `json:"form"`    // Of a good proof.
+	Digest     string `json:"sha256"`  // Of the proof, in hexadecimal.
+	Refused    string `json:"refused"` // Why the proof is not good.
+}
+
+// Good reports whether the call proved that it has the key.
+func (p ProofSeen) Good() bool { return p.Form != "" && p.Refused == "" }
+
+// Proof returns what the record keeps of the proof; the zero value: nothing.
+func (x *Screen) Proof() (seen ProofSeen) {
+	if raw := x.Edge.Get(leaf.TagProof); raw != nil {
+		_ = json.Unmarshal(raw, &seen) // It was written by an edge.
+	}
+	return seen
 }
 
 // Source returns where the list came from: kv:live, kv:sample or "".

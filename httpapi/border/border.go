@@ -38,6 +38,7 @@ type Deps struct {
 	TrustedProxies []netip.Prefix   // Proxies whose X-Forwarded-For is believed.
 	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
 	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
+	Authorities    []string         // Under which the service is known, beside its public address; possession.NormalAuthority.
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	Now            func() time.Time // This node's clock.
 }
@@ -79,7 +80,7 @@ type Border struct {
 func New(deps Deps) *Border {
 	b := &Border{deps: deps, log: deps.Logger, Deadline: deps.WriteDeadline, started: time.Now()}
 	b.judges = edge.New(edge.Deps{
-		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Node: deps.Node, Version: deps.Version, Logger: deps.Logger,
+		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Node: deps.Node, Version: deps.Version, Logger: deps.Logger, Authorities: deps.Authorities,
 	})
 	b.Scans.Lane = lanes.NewLane(ScanPlaces(), laneWaitingMax, scansOfOneKey)
 	b.Streams = lanes.NewLane(streamPlaces, laneWaitingMax, StreamsOfOneKey)

@@ -61,7 +61,9 @@ type callState struct {
 	large     *largeBody    // nil for any call whose body is not large.
 	confirmed time.Time     // When the leader confirmed the key.
 	kept      Releaser      // What the handler holds until the answer is written; nil: nothing.
-	shown     *Listing      // The page with which the call is answered; nil for any other call.
+	claimed   [16]byte      // The Idempotency-Key that this call holds, if claims is set.
+	claims    bool
+	shown     *Listing // The page with which the call is answered; nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(Request) }}
@@ -132,6 +134,7 @@ func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Re
 	c := calls.Get().(*Request)
 	c.border, c.w, c.r, c.route, c.ctx = b, w, r, route, r.Context()
 	c.Start = time.Now()
+	c.Asked.Path = r.URL.Path
 	c.Asked.RequestID, c.Asked.Facilitator = requestID(r), guest.ByFacilitator(r.Context())
 	c.Asked.Trace = TraceID(r.Header.Get("Traceparent"))
 	c.Judge.Begin(c.ctx, b.judges, &c.Asked)

@@ -55,7 +55,8 @@ func (c *Request) beginIdempotent() error {
 	if !c.border.Idempotent.beginKey(idem.Key) {
 		return KeyInFlight("Idempotency-Key")
 	}
-	c.Asked.Idem, c.Asked.Hashed = &idem.Idem, &idem.Body
+	c.Asked.Idem, c.Asked.Hashed, c.Asked.KeyText = &idem.Idem, &idem.Body, value
+	c.claimed, c.claims = idem.Key, true
 	return nil
 }
 
@@ -73,10 +74,11 @@ func KeyInFlight(name string) *Error {
 }
 
 func (c *Request) endIdempotent() {
-	if c.Asked.Idem != nil {
-		c.border.Idempotent.endKey(c.Asked.Idem.Key)
-		c.Asked.Idem = nil
+	if c.claims { // Not Asked.Idem: a proof replaces that.
+		c.border.Idempotent.endKey(c.claimed)
+		c.claims = false
 	}
+	c.Asked.Idem = nil
 }
 
 // isVisible allows printable ASCII and inner spaces.

@@ -99,7 +99,7 @@ var (
 		"credentialStatus", "ofacSource", "screenedAt")
 	recordExtras = leafjson.Select("version", "keyId", "node", "index", "ruleSet", "policyVersion", "listVersion", "listDigest", "matcherVersion",
 		"mixerVersion", "tzVersion", "ofacStale", "requestHash", "idempotencyKeyHash", "requestId", "traceId", "jti", "userJti",
-		"userId", "fleetId", "chain", "hold", "permitTerms", "permitSeconds", "profile", "userProfile", "warnings")
+		"userId", "fleetId", "chain", "hold", "permitTerms", "permitSeconds", "proof", "profile", "userProfile", "warnings")
 	recordInner = leafjson.Select("triggered", "shadow", "matches", "matchesTruncated", "walletsElsewhere", "places", "placesVersion", "listName", "evidence", "agentSequence", "agentPrevious") // Hidden behind the wall. Numbers have gaps where officers wrote something.
 )
 

@@ -148,6 +148,8 @@ var meanings = map[string]string{
 	"overlapHours":             "how long older tokens stay good, 0 to 168",
 	"parentAgentId":            "the parent's agent id",
 	"parentToken":              "the parent's credential",
+	"possession":               "proof of the agent's key: off, review or required; null takes it away",
+	"publicKey":                "the agent's public key, a JWK",
 	"purpose":                  "what it pays for",
 	"q":                        "words of the case: names, wallet, ids",
 	"reason":                   "why, for the audit record",

@@ -120,6 +120,7 @@ type ScreeningCall struct {
 		TtlSeconds *int64  `json:"ttlSeconds,omitempty" range:"60-300" doc:"120 if it is not told."`
 		Aud        *string `json:"aud,omitempty" length:"1-256" doc:"Who may act on it; as the policy says (permits.audience), or this service itself, if it is not told."`
 	} `json:"permit,omitempty" doc:"Asks for a permit with a PROCEED: a signed statement that whoever is paid verifies by the key set. The payment is held until a minute after its end if no hold is asked for. Needs a payee: cpWallet, cpName or cpIdentifiers."`
+	Proof *string `json:"proof,omitempty" doc:"Proof of the agent's key: a compact JWS of type railguard-proof+jwt over the rest of the body. Its jti is the call's Idempotency-Key. It is never kept."`
 }
 
 type Screening struct {
@@ -246,7 +247,8 @@ type ConfirmCall struct {
 		TtlSeconds *int64  `json:"ttlSeconds,omitempty" range:"60-300" doc:"120 if it is not told."`
 		Aud        *string `json:"aud,omitempty" length:"1-256" doc:"Who may act on it; as the policy says (permits.audience), or this service itself, if it is not told."`
 	} `json:"permit,omitempty" doc:"Asks for a permit with a PROCEED."`
-	Redeem *bool `json:"redeem,omitempty" doc:"Take the leave at once: whoever confirms makes the payment."`
+	Proof  *string `json:"proof,omitempty" length:"1-2048" doc:"Proof of the agent's key over the rest of the body, for the act confirm:TXNID; token is needed with it."`
+	Redeem *bool   `json:"redeem,omitempty" doc:"Take the leave at once: whoever confirms makes the payment."`
 }
 
 type Confirmation struct {

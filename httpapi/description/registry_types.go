@@ -63,6 +63,7 @@ type IssuedAgent struct {
 	Warnings          []Warning         `json:"warnings"`
 	EventID           string            `json:"eventId"`
 	OperatorEIN       string            `json:"operatorEIN,omitempty"`
+	PublicKeyThumb    string            `json:"publicKeyThumbprint,omitempty" doc:"RFC 7638: the keyid of message signatures, and the jkt of permits."`
 	EffectiveVelocity Velocity          `json:"effectiveVelocity,omitempty"`
 }
 
@@ -138,6 +139,10 @@ type Agent struct {
 	Whitelist                *WhitelistSummary   `json:"whitelist,omitempty"`
 	EffectiveVelocity        Velocity            `json:"effectiveVelocity,omitempty"`
 	Warnings                 []Warning           `json:"warnings,omitempty"`
+	PublicKey                *PublicKey          `json:"publicKey,omitempty"`
+	PublicKeyThumb           string              `json:"publicKeyThumbprint,omitempty"`
+	Possession               string              `json:"possession,omitempty" enum:"off review required"`
+	EffectivePossession      string              `json:"effectivePossession" enum:"off review required" doc:"The strictest of the policy, the agent and its ancestors."`
 }
 
 type Attestation struct {
@@ -327,6 +332,8 @@ type NewAgent struct {
 	Velocity                 *Velocity          `json:"velocity,omitempty"`
 	AllowedCounterpartyTypes *CounterpartyTypes `json:"allowedCounterpartyTypes,omitempty"`
 	Whitelist                *NewWhitelist      `json:"whitelist,omitempty"`
+	PublicKey                *PublicKey         `json:"publicKey,omitempty" doc:"The agent's own key: an Ed25519 or P-256 JWK. The token then names it (cnf), and a call proves with the member proof that it has the private key."`
+	Possession               Possession         `json:"possession,omitempty"`
 }
 
 type NewDelegate struct {
@@ -346,6 +353,8 @@ type NewDelegate struct {
 	Velocity                 *Velocity          `json:"velocity,omitempty"`
 	AllowedCounterpartyTypes *CounterpartyTypes `json:"allowedCounterpartyTypes,omitempty"`
 	Whitelist                *NewWhitelist      `json:"whitelist,omitempty"`
+	PublicKey                *PublicKey         `json:"publicKey,omitempty" doc:"The agent's own key: an Ed25519 or P-256 JWK. The token then names it (cnf), and a call proves with the member proof that it has the private key."`
+	Possession               Possession         `json:"possession,omitempty"`
 }
 
 type Reissue struct {
@@ -359,6 +368,7 @@ type Reissue struct {
 	AgentFramework    *string      `json:"agentFramework,omitempty" length:"-FieldMax"`
 	SpendPolicy       *SpendPolicy `json:"spendPolicy,omitempty"`
 	OverlapHours      Overlap      `json:"overlapHours,omitempty"`
+	PublicKey         *PublicKey   `json:"publicKey,omitempty" doc:"Another key supersedes older tokens at once, unless overlapHours is told."`
 	Reason            *string      `json:"reason,omitempty" length:"-TextMax"`
 	Actor             *string      `json:"actor,omitempty" length:"-FieldMax"`
 }

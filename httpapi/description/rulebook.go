@@ -5,7 +5,7 @@ var rulebookOperations = []Operation{
 		Name: "getPolicy", Route: "GET /v1/policy", Tag: "policy", Scope: Institution, Roles: "operator reviewer auditor policy",
 		Summary:    "The policy in force",
 		Parameters: "consistency timeout minIndex",
-		Answers:    []Answer{{Status: 200, Of: Policy{}, Example: `{"policyVersion": 1, "ruleSet": "2026.1", "policy": {}, "modes": {"R9_CHAIN_POLICY": "review", "R10_SINGLE_TX_LIMIT": "review", "R11_DAILY_LIMIT": "review", "R12_FLEET_DAILY_LIMIT": "review", "R13_COUNTERPARTY_WHITELIST": "review", "R15_MODEL_CHANGED": "review", "R16_VELOCITY_FLAG": "review", "R17_UNUSUAL_HOUR": "review", "R18_RAIL_POLICY": "review", "R19_RAIL_CHAIN_MISMATCH": "review", "R20_COUNTERPARTY": "review", "R21_POSSIBLE_NAME_MATCH": "review", "R22_ATTESTATION_STALE": "review", "R25_STRUCTURING": "review"}, "whitelist": {"mode": "off", "kinds": [], "version": 1, "entryCount": 0}}`, Headers: "ETag"}},
+		Answers:    []Answer{{Status: 200, Of: Policy{}, Example: `{"policyVersion": 1, "ruleSet": "2026.1", "policy": {}, "modes": {"R9_CHAIN_POLICY": "review", "R10_SINGLE_TX_LIMIT": "review", "R11_DAILY_LIMIT": "review", "R12_FLEET_DAILY_LIMIT": "review", "R13_COUNTERPARTY_WHITELIST": "review", "R15_MODEL_CHANGED": "review", "R16_VELOCITY_FLAG": "review", "R17_UNUSUAL_HOUR": "review", "R18_RAIL_POLICY": "review", "R19_RAIL_CHAIN_MISMATCH": "review", "R20_COUNTERPARTY": "review", "R21_POSSIBLE_NAME_MATCH": "review", "R22_ATTESTATION": "review", "R25_STRUCTURING": "review"}, "whitelist": {"mode": "off", "kinds": [], "version": 1, "entryCount": 0}}`, Headers: "ETag"}},
 	},
 	{
 		Name: "putPolicy", Route: "PUT /v1/policy", Tag: "policy", Scope: Institution, Roles: "policy",

@@ -73,6 +73,7 @@ type AgentSettings struct {
 	Velocity                 *Velocity           `json:"velocity,omitempty"`
 	AllowedCounterpartyTypes *[]CounterpartyType `json:"allowedCounterpartyTypes,omitempty"`
 	Whitelist                *WhitelistSummary   `json:"whitelist,omitempty"`
+	Possession               *string             `json:"possession,omitempty" schema:"{\"enum\": [\"review\", \"required\", null]}"`
 	EffectiveVelocity        Velocity            `json:"effectiveVelocity,omitempty"`
 	Warnings                 []Warning           `json:"warnings,omitempty"`
 	Rev                      int64               `json:"rev"`
@@ -121,6 +122,7 @@ type NewSettings struct {
 	Velocity                 *Velocity          `json:"velocity,omitempty"`
 	AllowedCounterpartyTypes *CounterpartyTypes `json:"allowedCounterpartyTypes,omitempty"`
 	Whitelist                *NewWhitelist      `json:"whitelist,omitempty"`
+	Possession               Possession         `json:"possession,omitempty"`
 	Reason                   *string            `json:"reason,omitempty" length:"-TextMax"`
 	Actor                    *string            `json:"actor,omitempty" length:"-FieldMax"`
 }

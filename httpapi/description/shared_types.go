@@ -191,6 +191,14 @@ type PermitTerms struct {
 	} `json:"lists"`
 }
 
+// ProofSeen is what a record keeps of an agent's key and of the proof of it.
+type ProofSeen struct {
+	Jkt     string `json:"jkt,omitempty" doc:"The key's thumbprint (RFC 7638)."`
+	Form    string `json:"form,omitempty" enum:"jws httpsig" doc:"Of a good proof."`
+	Sha256  string `json:"sha256,omitempty" doc:"Of the proof."`
+	Refused string `json:"refused,omitempty" doc:"Why the proof is not good."`
+}
+
 type ProfileLeaf struct {
 	Leaf     int64  `json:"leaf"`
 	LeafHash string `json:"leafHash"`
@@ -260,6 +268,7 @@ type judgedRecord struct {
 	AgentPrevious      int64           `json:"agentPrevious,omitempty"`
 	Hold               Hold            `json:"hold,omitempty"`
 	PermitTerms        PermitTerms     `json:"permitTerms,omitempty"`
+	Proof              ProofSeen       `json:"proof,omitempty" doc:"Of a credential that names the agent's key, or of a call with a proof. The proof itself is not kept."`
 	PermitSeconds      int64           `json:"permitSeconds,omitempty" doc:"How long the permit of a PROCEED was good."`
 	ListAgeSeconds     int64           `json:"listAgeSeconds,omitempty" doc:"Of a PROCEED with a permit: since the list was last found current."`
 	Profile            ProfileLeaf     `json:"profile,omitempty"`
@@ -349,6 +358,8 @@ type (
 	EIN              string
 	Overlap          string
 	ReasonCode       string
+	Possession       string
+	PublicKey        string
 	Disposition      string
 	UID              string
 	ServedDocument   string
@@ -366,6 +377,8 @@ var scalars = map[string]string{
 	"Chain":            `{"type": "string", "enum": ["ETH", "BASE", "SOL", "ACH", "WIRE", "SWIFT"]}`,
 	"Rail":             `{"type": "string", "enum": ["USDC", "ACH", "WIRE", "SWIFT", "IBAN"]}`,
 	"CounterpartyType": `{"type": "string", "enum": ["individual", "business", "exchange"]}`,
+	"PublicKey":        `{"type": "object", "x-free": "the members of a JWK (RFC 7517): kty, crv, x, y; use, alg, kid, key_ops, ext. Private members are refused", "additionalProperties": true, "examples": [{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`,
+	"Possession":       `{"enum": ["off", "review", "required", null], "description": "Whether calls must prove the agent's key; the strictest of this, the policy and the ancestors holds. null is off."}`,
 	"PolicyDocument":   `{"type": "object", "x-free": "the members of a policy document are checked by the policy compiler: docs/RULES.md", "additionalProperties": true}`,
 	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,

@@ -144,6 +144,28 @@ func ByGateway(ctx context.Context) bool {
 	return marked
 }
 
+// Proof is the proof of an agent's key that a guest's caller gave, for another act than the call that
+// the guest makes.
+type Proof struct {
+	Text    string // The compact JWS.
+	Act     string
+	Request [32]byte // The hash of what it is for.
+}
+
+// proofKey is the context key of a proof.
+type proofKey struct{}
+
+// Proving shows the API a proof that a guest's own caller gave for what the call of Ask in ctx does.
+func Proving(ctx context.Context, proof *Proof) context.Context {
+	return context.WithValue(ctx, proofKey{}, proof)
+}
+
+// ProofOf returns the proof of Proving; nil: there is none.
+func ProofOf(ctx context.Context) *Proof {
+	proof, _ := ctx.Value(proofKey{}).(*Proof)
+	return proof
+}
+
 // RefuseQuery refuses a call with a query, as the API does for undeclared parameters: the
 // caller meant something by them, and no guest path takes any.
 func RefuseQuery(w http.ResponseWriter, r *http.Request) bool {

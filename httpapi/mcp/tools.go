@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"railguard/engine"
+	"railguard/engine/possession"
 	"railguard/httpapi/guest"
 	"railguard/ofac/identifier"
 )
@@ -48,6 +50,7 @@ var payment = members{
 	"protocol":      `{"type":"string","description":"Protocol or platform of the payment."}`,
 	"model":         `{"type":"string","description":"The agent's language model."}`,
 	"travelRuleRef": text,
+	"proof":         `{"type":"string","description":"Proof of the agent's key (railguard-proof+jwt) over all other arguments. Its jti is the idempotencyKey, which may be left out then."}`,
 	"paymentRef":    `{"type":"string","maxLength":128,"description":"What is paid, such as an invoice's number: used by one payment in 30 days."}`,
 }
 
@@ -97,10 +100,10 @@ func (g *Guest) addTools(server *sdk.Server) {
 		{
 			"screen", "Screen a payment", "Ask whether a payment may be made now, before making it. The payment is recorded and counts against the agent's limits when it may. Pay on PROCEED alone.",
 			payment.withMore(members{
-				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Of your own making, one for each payment; the same when a call is repeated."}`,
+				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Required without a proof. Of your own making, one for each payment; the same when a call is repeated."}`,
 				"hold":           `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":30,"maximum":604800}},"required":["ttlSeconds"],"additionalProperties":false,"description":"Hold the amount until the payment is settled or released."}`,
 				"permit":         `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":60,"maximum":300},"aud":{"type":"string","minLength":1,"maxLength":256}},"additionalProperties":false,"description":"Ask for a permit: proof for whoever is paid. It comes in the result's _meta, for the program that pays and not for you."}`,
-			}), []string{"token", "amount", "idempotencyKey"}, true, g.screenPayment,
+			}), []string{"token", "amount"}, true, g.screenPayment,
 		},
 		{
 			"dry_run", "Try a payment", "What screen would say of the agent's own payment now. Nothing is recorded or counted, and it is no leave to pay.",
@@ -162,12 +165,15 @@ func (t *tool) readArguments(raw json.RawMessage) (arguments, *failure) {
 		}
 	}
 	for _, name := range t.required {
-		if value := in[name]; value == nil || bytes.Equal(value, []byte("null")) {
+		if isAbsent(in[name]) {
 			return nil, refusal("missing_field", name, name+" is required")
 		}
 	}
 	return in, nil
 }
+
+// isAbsent reports whether an argument was left out, or is null.
+func isAbsent(value json.RawMessage) bool { return value == nil || bytes.Equal(value, []byte("null")) }
 
 // readText returns an argument that must be a string.
 func (in arguments) readText(name string) (string, *failure) {
@@ -188,15 +194,49 @@ func (in arguments) body() []byte {
 }
 
 func (g *Guest) screenPayment(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
-	key, bad := in.readText("idempotencyKey")
+	ctx, proven, bad := in.takeProof(ctx)
 	if bad != nil {
 		return nil, bad
+	}
+	key := ""
+	if value := in["idempotencyKey"]; !isAbsent(value) || !proven {
+		if isAbsent(value) {
+			return nil, refusal("missing_field", "idempotencyKey", "idempotencyKey is required")
+		}
+		if key, bad = in.readText("idempotencyKey"); bad != nil {
+			return nil, bad
+		}
 	}
 	delete(in, "idempotencyKey")
 	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen", key, in.body()), "")
 }
 
+// takeProof takes the proof out of the arguments, and shows it to the API in ctx. It is for all other
+// arguments, as they were given here.
+func (in arguments) takeProof(ctx context.Context) (_ context.Context, proven bool, bad *failure) {
+	if isAbsent(in[possession.ProofMember]) {
+		return ctx, false, nil
+	}
+	proof, bad := in.readText(possession.ProofMember)
+	if bad != nil {
+		return ctx, false, bad
+	}
+	request, err := new(possession.Canonicaliser).RequestHash(in.body(), engine.JSONDepthMax)
+	switch {
+	case errors.Is(err, possession.ErrNumber):
+		return ctx, false, refusal("invalid_amount", "amount", "a number of a proven request must have at most 15 significant digits")
+	case err != nil:
+		return ctx, false, refusal("invalid_field", possession.ProofMember, "the arguments have no canonical form (RFC 8785)")
+	}
+	delete(in, possession.ProofMember)
+	return guest.Proving(ctx, &guest.Proof{Text: proof, Request: request}), true, nil
+}
+
 func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	ctx, _, bad := in.takeProof(ctx)
+	if bad != nil {
+		return nil, bad
+	}
 	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()), "Tried only, no leave to pay: ")
 }
 

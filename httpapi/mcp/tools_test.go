@@ -348,7 +348,7 @@ func TestToolsAreListed(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &listed))
 	required := map[string][]string{
-		"screen": {"token", "amount", "idempotencyKey"}, "dry_run": {"token", "amount"}, "get_verdict": {"txnId"}, "get_limits": {"token"}, "explain": {"txnId"},
+		"screen": {"token", "amount"}, "dry_run": {"token", "amount"}, "get_verdict": {"txnId"}, "get_limits": {"token"}, "explain": {"txnId"},
 	}
 	require.Len(t, listed.Result.Tools, len(required))
 	require.Len(t, toolNames, len(required))

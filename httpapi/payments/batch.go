@@ -37,6 +37,7 @@ type batch struct {
 // batchItem is one payment of a batch.
 type batchItem struct {
 	idem   *edge.Keyed
+	key    string               // As sent.
 	agent  *engine.AgentProfile // The agent it was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.
@@ -61,7 +62,7 @@ func (b *batch) Release() {
 		b.call.ReleaseKey(key)
 	}
 	clear(b.keys)
-	b.call.Asked.Item = false
+	b.call.Asked.Item, b.call.Asked.KeyText = false, ""
 	b.parsed.Reset()
 	clear(b.items)
 	clear(b.bodies)
@@ -159,6 +160,7 @@ func (b *batch) begin(i int) error {
 		}
 		b.keys[idem.Key] = struct{}{}
 	}
+	b.items[i].key = value
 	b.items[i].idem = idem // If this batch has the key twice, the log decides.
 	return nil
 }
@@ -195,6 +197,7 @@ const recordGuess = 640
 func (b *batch) judgeOne(i int) (*wire.Screen, error) {
 	c := b.call
 	c.Asked.Item, c.Asked.Body, c.Asked.Idem, c.Asked.Hashed = true, b.parsed.Bytes(i), nil, nil
+	c.Asked.Path, c.Asked.KeyText = screenPath, b.items[i].key
 	if key := b.items[i].idem; key != nil {
 		c.Asked.Idem, c.Asked.Hashed = &key.Idem, &key.Body
 	}

@@ -26,9 +26,11 @@ func confirmPayment(c *border.Request) (border.Answer, error) {
 	if !asked.AskPermit(c.Asked.Document.Raw("permit")) {
 		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
 	}
+	c.Judge.ReadProof(&f)
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
+	c.TakeSignatures()
 	return proposePay(c, &l, asked)
 }
 

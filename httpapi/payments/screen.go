@@ -200,6 +200,7 @@ func readScreening(c *border.Request) error {
 	if c.Asked.Strict, err = strictOf(c); err != nil {
 		return err
 	}
+	c.TakeSignatures()
 	return readMembers(&c.Judge)
 }
 

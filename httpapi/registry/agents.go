@@ -54,7 +54,7 @@ func renderAgent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	m.Raw("fleetId", l.Raw("fleetId"))
 	l.CopyTo(m, "operatorId", "similarOperators", "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
 		"previousStatus", "superseded", "overlapUntil")
-	l.CopyTo(m, "effectiveVelocity")
+	l.CopyTo(m, "effectiveVelocity", "publicKeyThumbprint")
 	m.Raw("warnings", l.Raw("warnings"))
 	m.Text("eventId", l.Text("eventId"))
 	return nil

@@ -102,6 +102,8 @@ func agentDetails(c *border.Request, m *strictjson.Members, view *fsm.View, chai
 	effective := engine.EffectivePolicy(chain)
 	m.Raw("effectivePolicy", effective.AppendJSON(nil))
 	edge.WriteSettings(m, &p.Settings)
+	edge.WritePublicKey(m, p.PublicKey)
+	m.Text("effectivePossession", view.Settings().Policy.EffectivePossession(c.Judge.OperatorID(p.Operator), chain).String())
 	_, fleet, _ := view.Fleet(chain[len(chain)-1].Fleet)
 	registry.WriteWarnings(m, edge.WriteEffectiveVelocity(m, p.Settings.Velocity, edge.VelocityOf(view.Settings().Policy, chain, fleet)...))
 	var spend strictjson.Members

@@ -41,7 +41,7 @@ func patchAgent(c *border.Request) (border.Answer, error) {
 // renderSettings answers a PATCH of an agent.
 func renderSettings(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "agentId")
-	for _, name := range []string{"operatingHours", "velocity", "allowedCounterpartyTypes", "whitelist"} {
+	for _, name := range []string{"operatingHours", "velocity", "allowedCounterpartyTypes", "whitelist", "possession"} {
 		m.Raw(name, l.Raw(name))
 	}
 	l.CopyTo(m, "effectiveVelocity", "warnings", "rev", "reason", "actor")

@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
+
+	"railguard/engine"
+	"railguard/engine/possession"
 )
 
 // payment is a payment as verify and settle receive it.
@@ -18,6 +21,8 @@ type payment struct {
 	nonce   string // What no two payments share: the nonce of the authorization, or the hash of the payload.
 
 	token, userToken string // Credentials of agent and user.
+	proof            string // Proof of the agent's key; "": none. It is for accepted and payload, whose hash is proves.
+	proves           [32]byte
 	travelRule       string // Id that the payer gave the payment.
 	resource         string // URL of what is paid for.
 	description      string // What is paid for, in words.
@@ -79,6 +84,9 @@ func readPayment(body []byte, assets []Asset, header string) (*payment, error) {
 		return nil, bad
 	}
 	if bad := p.readExtensions(payload, header); bad != nil {
+		return nil, bad
+	}
+	if bad := p.readProof(payload); bad != nil {
 		return nil, bad
 	}
 	p.readResource(version, payload, wanted)
@@ -178,6 +186,23 @@ func (p *payment) readExtensions(payload object, header string) *invalid {
 	}
 	if p.travelRule = extensions.object(identifier).object("info").text("id"); len(p.travelRule) > textMax {
 		return &invalid{"invalid_payload", "the payment-identifier is too long"}
+	}
+	return nil
+}
+
+// readProof reads the payer's proof of its agent's key. The payment's own nonce makes it good once.
+func (p *payment) readProof(payload object) *invalid {
+	p.proof = payload.object("extensions").object(extension).object("info").text(possession.ProofMember)
+	if p.proof == "" {
+		return nil
+	}
+	if len(p.proof) > possession.BytesMax {
+		return &invalid{"invalid_payload", "the proof is too long"}
+	}
+	var err error
+	signed := payload.selectMembers([]string{"accepted", "payload"})
+	if p.proves, err = new(possession.Canonicaliser).RequestHash(signed.encodeObject(), engine.JSONDepthMax); err != nil {
+		return &invalid{"invalid_payload", "accepted and payload have no canonical form (RFC 8785): numbers have at most 15 significant digits"}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"railguard/engine/possession"
 	"railguard/httpapi/guest"
 )
 
@@ -149,13 +150,21 @@ type ttl struct {
 func (g *guestCall) screenWithHold(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
 	call := p.screeningCall(p.asset.dollars(p.units), reference)
 	call.Hold = &ttl{int64((p.lasts + holdBeyond) / time.Second)}
-	return g.askVerdict(ctx, call, key)
+	return g.askVerdict(p.proving(ctx), call, key)
 }
 
 // judgeAgain screens payer and payee once more, with the amount 0: the amount of the payment is
 // held already.
 func (g *guestCall) judgeAgain(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
-	return g.askVerdict(ctx, p.screeningCall("0", reference), key)
+	return g.askVerdict(p.proving(ctx), p.screeningCall("0", reference), key)
+}
+
+// proving shows the API the payment's proof, if it has one.
+func (p *payment) proving(ctx context.Context) context.Context {
+	if p.proof == "" {
+		return ctx
+	}
+	return guest.Proving(ctx, &guest.Proof{Text: p.proof, Act: possession.ActX402, Request: p.proves})
 }
 
 func (p *payment) screeningCall(dollars, reference string) *screeningCall {

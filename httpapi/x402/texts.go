@@ -84,7 +84,7 @@ func (m *mentions) add(value any) {
 
 // isJudged reports whether a text is a member that is judged as what it is, or is a credential.
 func (p *payment) isJudged(text string) bool {
-	if text == p.token || text == p.userToken || text == p.travelRule || slices.Contains(p.signers, text) {
+	if text == p.token || text == p.userToken || text == p.proof || text == p.travelRule || slices.Contains(p.signers, text) {
 		return true
 	}
 	return slices.ContainsFunc([]string{p.payer, p.payee, p.asset.Address}, func(address string) bool { return p.asset.sameAddress(address, text) })

@@ -9,6 +9,7 @@ import time
 from urllib.parse import quote, urlencode, urlsplit
 
 from .money import decode, encode
+from .proof import key_of
 
 _ANSWER_MAX = 16 << 20
 _BACKOFF_FIRST = 0.1
@@ -78,10 +79,10 @@ class Client:
 
     def screen(self, payment, idempotency_key=None):
         """Decide on one payment. Pay on PROCEED and on nothing else; an exception is not a verdict."""
-        return self._post("/v1/screen", payment, idempotency_key)
+        return self._post("/v1/screen", payment, idempotency_key or key_of(payment))
 
     def dry_run(self, payment, idempotency_key=None):
-        return self._post("/v1/screen/dry-run", payment, idempotency_key)
+        return self._post("/v1/screen/dry-run", payment, idempotency_key or key_of(payment))
 
     def settle(self, txn_id, amount=None, rail_ref=None, idempotency_key=None):
         return self._post(_path("/v1/transactions/%s/settle", txn_id), {"amount": amount, "railRef": rail_ref}, idempotency_key)
@@ -144,11 +145,11 @@ class Client:
         """Decide on up to 256 payments, each by itself.
 
         A list in order: a verdict (dict) or a RailguardError each. Payments without
-        "idempotencyKey" get one, written into them. What the service could not take
-        is sent again, alone, within attempts and deadline.
+        "idempotencyKey" get one, written into them; those with a proof have its. What
+        the service could not take is sent again, alone, within attempts and deadline.
         """
         for payment in payments:
-            if not payment.get("idempotencyKey"):
+            if not payment.get("idempotencyKey") and not payment.get("proof"):
                 payment["idempotencyKey"] = new_key()
         end = time.monotonic() + self._deadline
         results, pending, turn = [None] * len(payments), list(range(len(payments))), 0
@@ -166,7 +167,7 @@ class Client:
             for i, raw in zip(pending, given):
                 result = _result(raw)
                 if isinstance(result, RailguardError):
-                    result.idempotency_key = payments[i]["idempotencyKey"]
+                    result.idempotency_key = payments[i].get("idempotencyKey") or key_of(payments[i]) or ""
                     if isinstance(results[i], RailguardError) and results[i].outcome == "unknown":
                         result.outcome = "unknown"
                     if result._again():

@@ -18,8 +18,7 @@ _POWER = 300
 
 
 def sign_proof(sign, alg, request, audience, key, act="screen", now=None):
-    """Make the proof of a request, which goes into its member proof; no call of this release
-    takes one yet.
+    """Make the proof of a request, which goes into its member proof.
 
     sign takes bytes and returns their signature: for alg "EdDSA" of Ed25519, for "ES256"
     of P-256 with SHA-256, as DER or as r then s. With the package cryptography that is
@@ -43,6 +42,18 @@ def sign_proof(sign, alg, request, audience, key, act="screen", now=None):
     if len(signature) != 64:
         raise ValueError("a signature has 64 bytes")
     return signed + "." + _segment(signature)
+
+
+def key_of(request):
+    """The Idempotency-Key of a request: the one of its proof; None: it has none."""
+    parts = request.get("proof", "").split(".") if isinstance(request.get("proof"), str) else []
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except ValueError:
+        return None
+    return claims.get("jti") if isinstance(claims, dict) else None
 
 
 def canonical(value):

@@ -1,0 +1,122 @@
+package conformance
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var possessionChecks = []Check{
+	{ID: "P26", Title: "a registration takes an agent's public key into the token, and refuses what is none, without a word of a private one", Source: Ruling, run: checkPublicKey},
+	{ID: "P27", Title: "a good proof is a PROCEED; one by another key, for another request or act, or too old is R1, whatever the setting", Source: Ruling, run: checkProofs},
+	{ID: "P28", Title: "where proofs are required a stolen token is R1: alone, in a batch, as a dry run", Source: Ruling, run: checkStolenToken},
+	{ID: "P29", Title: "a captured call is a replay on every node; its id with another body is 422", Source: Ruling, run: checkCapturedCall},
+}
+
+const noCredential = "R1_NO_CREDENTIAL"
+
+// proving is an agent with a key of its own.
+type proving struct {
+	agent
+	p        *probe
+	key      ed25519.PrivateKey
+	audience string
+}
+
+// jwk is the public key as it is registered.
+func jwk(key ed25519.PrivateKey) obj {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return obj{"kty": "OKP", "crv": "Ed25519", "x": base64url(public)}
+}
+
+// provingAgent registers an agent with a key. The public address is the issuer of permits.
+func (p *probe) provingAgent(possession string) proving {
+	_, key, err := ed25519.GenerateKey(nil)
+	p.must(err == nil, "BUG: no key: %v", err)
+	_, permit := p.permitted(p.register(), "1", obj{"cpName": cleanCounterparty})
+	audience, _ := p.token(permit).claims["iss"].(string)
+	return proving{p.register(func(body obj) { body["publicKey"], body["possession"] = jwk(key), possession }), p, key, audience}
+}
+
+// prove returns the body with a proof of it. A change may spoil the claims.
+func (g proving) prove(body obj, act, id string, change ...func(claims obj)) obj {
+	claims := obj{"aud": g.audience, "act": act, "iat": g.p.now().Unix(), "jti": id, "rqh": hashText(canonical(body))}
+	for _, c := range change {
+		c(claims)
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		panic("BUG: claims: " + err.Error())
+	}
+	signed := base64url([]byte(`{"alg":"EdDSA","typ":"railguard-proof+jwt"}`)) + "." + base64url(payload)
+	proven := obj{"proof": signed + "." + base64url(ed25519.Sign(g.key, []byte(signed)))}
+	for name, value := range body {
+		proven[name] = value
+	}
+	return proven
+}
+
+func checkPublicKey(p *probe) {
+	g := p.provingAgent("off")
+	named, _ := at(any(p.token(g.token).claims), "cnf.jwk.x")
+	p.expect(named == jwk(g.key)["x"], "cnf.jwk of the token is not the key that was registered")
+	private := jwk(g.key)
+	private["d"] = base64url(g.key.Seed())
+	for what, bad := range map[string]any{
+		"a private key": private, "a point of small order": obj{"kty": "OKP", "crv": "Ed25519", "x": base64url(append([]byte{1}, make([]byte, 31)...))},
+		"RSA": obj{"kty": "RSA", "n": "AQAB", "e": "AQAB"}, "a text": "key",
+		"a point off the curve": obj{"kty": "EC", "crv": "P-256", "x": base64url(make([]byte, 32)), "y": base64url(make([]byte, 32))},
+	} {
+		a := p.post("/v1/agents/register", p.registration(func(body obj) { body["publicKey"] = bad }))
+		p.expect(a.status == 422, "%s is answered %d, want 422", what, a.status)
+		p.expect(!strings.Contains(string(a.raw), base64url(g.key.Seed())), "the answer repeats the private key")
+	}
+}
+
+func checkProofs(p *probe) {
+	for _, setting := range []string{"off", "required"} {
+		g := p.provingAgent(setting)
+		body, other := g.payment("25", obj{"cpName": cleanCounterparty}), g.payment("26", obj{"cpName": cleanCounterparty})
+		count := 0
+		id := func() string { count++; return fmt.Sprintf("conformance-%s-%s-%d", g.id, setting, count) }
+		p.proceeds(p.screenBody(g.prove(body, "screen", id())))
+		for what, claim := range map[string]func(obj){
+			"another act":      func(claims obj) { claims["act"] = "dry_run" },
+			"another service":  func(claims obj) { claims["aud"] = "https://elsewhere.example" },
+			"another request":  func(claims obj) { claims["rqh"] = hashText(canonical(other)) },
+			"of yesterday":     func(claims obj) { claims["iat"] = p.now().Add(-24 * time.Hour).Unix() },
+			"of tomorrow":      func(claims obj) { claims["iat"] = p.now().Add(24 * time.Hour).Unix() },
+			"a jti of 3 signs": func(claims obj) { claims["jti"] = "abc" },
+		} {
+			a := p.screenBody(g.prove(body, "screen", id(), claim))
+			p.expect(a.text("rule") == noCredential, "a proof for %s: %s %s, want %s", what, a.text("verdict"), a.text("rule"), noCredential)
+		}
+		thief := proving{g.agent, p, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), g.audience}
+		p.verdict(p.screenBody(thief.prove(body, "screen", id())), "UNKNOWN", noCredential)
+	}
+}
+
+func checkStolenToken(p *probe) {
+	g := p.provingAgent("required")
+	body := g.payment("25", obj{"cpName": cleanCounterparty})
+	p.verdict(p.screenBody(body), "UNKNOWN", noCredential)
+	p.expect(p.success(p.post("/v1/screen/dry-run", body)).text("verdict") == "UNKNOWN", "a dry run without a proof")
+	first, _ := at(p.success(p.post("/v1/screen/batch", obj{"payments": list{body}})).tree, "results.0.verdict")
+	p.expect(first == "UNKNOWN", "an item of a batch without a proof: %s", show(first))
+}
+
+func checkCapturedCall(p *probe) {
+	g := p.provingAgent("off")
+	body := g.payment("25", obj{"cpName": cleanCounterparty})
+	const id = "captured-by-somebody-1"
+	call := g.prove(body, "screen", id)
+	first := p.screenBody(call)
+	p.must(p.proceeds(first), "no PROCEED")
+	for i := range p.cfg.BaseURLs {
+		p.expect(p.screenBody(call, node(i)).text("txnId") == first.text("txnId"), "node %d makes another payment of a captured call", i)
+	}
+	a := p.post("/v1/screen", g.prove(g.payment("26", obj{"cpName": cleanCounterparty}), "screen", id))
+	p.expect(a.status == 422, "the id with another body is answered %d, want 422", a.status)
+}

@@ -44,6 +44,18 @@ func (c *Client) Release(ctx context.Context, txnID, reason string) (*Transactio
 	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/release", because{Reason: reason}, "")
 }
 
+// Confirm judges a recorded payment again, right before it is made: one that an officer approved, or
+// one that was let through some time ago. Pay only if the answer says Proceed.
+func (c *Client) Confirm(ctx context.Context, txnID string, asked *Confirm) (*Confirmation, error) {
+	return answer[Confirmation](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", asked, asked.IdempotencyKey)
+}
+
+// RedeemPermit takes the leave of a permit, once in the whole cluster. Hand over only if the answer
+// says Taken. After an error, the same key (Error.IdempotencyKey) tells whether this call took it.
+func (c *Client) RedeemPermit(ctx context.Context, redeem *Redeem) (*Redemption, error) {
+	return answer[Redemption](c, ctx, "/v1/permits/redeem", redeem, redeem.IdempotencyKey)
+}
+
 // Review records an officer's answer to a REVIEW.
 func (c *Client) Review(ctx context.Context, txnID, disposition, reviewedBy, notes string) (*Verdict, error) {
 	return answer[Verdict](c, ctx, "/v1/reviews/"+url.PathEscape(txnID), struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -69,9 +70,10 @@ func allCalls(t *testing.T) map[string]call {
 	ten := dollars(t, "10.5")
 	const status = `{"agentId":"a/1","previousStatus":"ACTIVE","credentialStatus":"REVOKED","changedAt":"t","eventId":"evt_1"}`
 	changed := &StatusChange{AgentID: "a/1", PreviousStatus: "ACTIVE", CredentialStatus: "REVOKED", ChangedAt: "t", EventID: "evt_1"}
-	const ended = `{"txnId":"txn_1","state":"settled","amountUSDC":10.5,"countedUSDC":10.5,"late":true,"eventId":"evt_1","time":"t"}`
-	transaction := &Transaction{TxnID: "txn_1", State: "settled", AmountUSDC: ten, CountedUSDC: ten, Late: true, EventID: "evt_1", Time: "t"}
+	const ended = `{"txnId":"txn_1","state":"settled","amountUSDC":10.5,"countedUSDC":10.5,"late":true,"unpermitted":true,"eventId":"evt_1","time":"t"}`
+	transaction := &Transaction{TxnID: "txn_1", State: "settled", AmountUSDC: ten, CountedUSDC: ten, Late: true, Unpermitted: true, EventID: "evt_1", Time: "t"}
 	all := registryCalls()
+	maps.Copy(all, permitCalls(t))
 	for name, c := range map[string]call{
 		"Screen": {
 			func(ctx context.Context, c *Client) (any, error) {
@@ -124,6 +126,46 @@ func allCalls(t *testing.T) map[string]call {
 		all[name] = c
 	}
 	return all
+}
+
+// permitCalls take the leave of a recorded payment.
+func permitCalls(t *testing.T) map[string]call {
+	ten := dollars(t, "10.5")
+	return map[string]call{
+		"Confirm": {
+			func(ctx context.Context, c *Client) (any, error) {
+				return c.Confirm(ctx, "txn/1", &Confirm{Permit: &PermitAsked{TTLSeconds: 60}, Token: "t", Redeem: true, IdempotencyKey: "c-1"})
+			},
+			"POST /v1/transactions/txn%2F1/confirm", `{"permit":{"ttlSeconds":60},"token":"t","redeem":true}`, "c-1",
+			`{"verdict":"PROCEED","txnId":"txn_1","rule":null,"permit":"p","payment":{"state":"redeemed","amountUSDC":10.5},"approval":{"state":"redeemed","until":"t"},"index":7}`,
+			&Confirmation{Verdict: VerdictProceed, TxnID: "txn_1", Permit: "p", Payment: &Waiting{State: "redeemed", AmountUSDC: ten}, Approval: &Approval{State: "redeemed", Until: "t"}, Index: 7},
+		},
+		"RedeemPermit": {
+			func(ctx context.Context, c *Client) (any, error) {
+				return c.RedeemPermit(ctx, &Redeem{Permit: "p", Pay: &Paying{Amount: ten, Name: "Ann", Identifiers: []Identifier{{Type: "bic", Value: "COBADEFF"}}, Ref: "inv-7"}})
+			},
+			"POST /v1/permits/redeem", `{"permit":"p","pay":{"amount":10.5,"name":"Ann","identifiers":[{"type":"bic","value":"COBADEFF"}],"ref":"inv-7"}}`, "",
+			`{"state":"redeemed","verdict":"PROCEED","txnId":"txn_1","redeemedAt":"t","index":7}`,
+			&Redemption{State: "redeemed", Verdict: VerdictProceed, TxnID: "txn_1", RedeemedAt: "t", Index: 7},
+		},
+	}
+}
+
+// Only what says so gives leave.
+func TestLeave(t *testing.T) {
+	for _, verdict := range []string{VerdictReview, VerdictBlock, VerdictUnknown, ""} {
+		if (&Confirmation{Verdict: verdict}).Proceed() {
+			t.Errorf("%q is a leave", verdict)
+		}
+	}
+	for _, state := range []string{"refused", "held", ""} {
+		if (&Redemption{State: state, Verdict: VerdictProceed}).Taken() {
+			t.Errorf("%q was taken", state)
+		}
+	}
+	if !(&Confirmation{Verdict: VerdictProceed}).Proceed() || !(&Redemption{State: "redeemed"}).Taken() {
+		t.Error("a leave is none")
+	}
 }
 
 // registryCalls are the calls about agents, keys, nodes and events.
@@ -248,6 +290,8 @@ func TestWhatIsLeftOut(t *testing.T) {
 		`POST /v1/webhooks/w/redeliver {"all":true}`: func() error { _, err := c.Redeliver(t.Context(), "w", ""); return err },
 		"GET /v1/events ":                            func() error { _, err := c.Events(t.Context(), "", 0); return err },
 		"GET /v1/events?wait=1 ":                     func() error { _, err := c.Events(t.Context(), "", time.Second); return err },
+		"POST /v1/transactions/t/confirm {}":         func() error { _, err := c.Confirm(t.Context(), "t", &Confirm{}); return err },
+		`POST /v1/permits/redeem {"permit":"p"}`:     func() error { _, err := c.RedeemPermit(t.Context(), &Redeem{Permit: "p"}); return err },
 		"GET /v1/events?after=latest ":               func() error { _, err := c.Events(t.Context(), "latest", time.Second-1); return err },
 	} {
 		s.got = nil

@@ -29,17 +29,17 @@ type PayStatement struct {
 // a wallet, or else a name or identifiers. What was not told when the payment was screened must
 // not be told here, and the other way round.
 type Paying struct {
-	Amount      USD
-	Chain       string
-	Rail        string
-	Payee       string // Wallet; with it Name and Identifiers do not count.
-	Payer       string // Wallet.
-	Name        string // Of the payee.
-	Identifiers []Identifier
-	Ref         string // paymentRef.
-	Asset       string // x402: the token (CAIP-19), its smallest units, and the authorization's nonce.
-	Units       string
-	Nonce       string
+	Amount      USD          `json:"amount"`
+	Chain       string       `json:"chain,omitempty"`
+	Rail        string       `json:"rail,omitempty"`
+	Payee       string       `json:"payee,omitempty"` // Wallet; with it Name and Identifiers do not count.
+	Payer       string       `json:"payer,omitempty"` // Wallet.
+	Name        string       `json:"name,omitempty"`  // Of the payee.
+	Identifiers []Identifier `json:"identifiers,omitempty"`
+	Ref         string       `json:"ref,omitempty"`   // paymentRef.
+	Asset       string       `json:"asset,omitempty"` // x402: the token (CAIP-19), its smallest units, and the authorization's nonce.
+	Units       string       `json:"units,omitempty"`
+	Nonce       string       `json:"nonce,omitempty"`
 }
 
 var (

@@ -142,7 +142,87 @@ type PermitAsked struct {
 	Audience   string `json:"aud,omitempty"`        // Who may act on it.
 }
 
-// Hold is a held amount: held, settled, released or expired.
+// Confirm is what a confirmation asks. All members may be left out.
+type Confirm struct {
+	Permit         *PermitAsked `json:"permit,omitempty"`
+	Token          string       `json:"token,omitempty"`  // The agent's credential; "": the newest one of the registry is judged.
+	Redeem         bool         `json:"redeem,omitempty"` // Take the leave at once: whoever confirms makes the payment.
+	IdempotencyKey string       `json:"-"`                // "": the client draws one.
+}
+
+// Confirmation is what a recorded payment is now.
+type Confirmation struct {
+	Verdict         string    `json:"verdict"`
+	TxnID           string    `json:"txnId"`
+	Rule            string    `json:"rule"` // "" on PROCEED.
+	Reason          string    `json:"reason"`
+	ConfirmedAt     string    `json:"confirmedAt"`
+	Permit          string    `json:"permit"` // As good as money: keep it out of logs.
+	PermitExpiresAt string    `json:"permitExpiresAt"`
+	Payment         *Waiting  `json:"payment"`
+	Approval        *Approval `json:"approval"` // Of a payment that an officer approved.
+	PolicyVersion   int64     `json:"policyVersion"`
+	ListVersion     int64     `json:"listVersion"`
+	Index           uint64    `json:"index"`
+}
+
+// Proceed reports whether the payment may be made now.
+func (c *Confirmation) Proceed() bool { return c.Verdict == VerdictProceed }
+
+// Waiting is what a confirmation leaves of a payment: held, redeemed or released.
+type Waiting struct {
+	State      string `json:"state"`
+	AmountUSDC USD    `json:"amountUSDC"`
+	Until      string `json:"until"` // The end of its hold.
+}
+
+// Approval is what became of an approval: open, redeemed or lapsed.
+type Approval struct {
+	State string `json:"state"`
+	Until string `json:"until"`
+}
+
+// Redeem is a permit whose leave is to be taken. Pay, if it is told, is what you are about to let
+// happen: of a permit for another payment nothing is redeemed.
+type Redeem struct {
+	Permit         string  `json:"permit"`
+	Pay            *Paying `json:"pay,omitempty"`
+	IdempotencyKey string  `json:"-"` // "": the client draws one.
+}
+
+// Redemption is what became of a permit: redeemed or refused.
+type Redemption struct {
+	State      string `json:"state"`
+	Verdict    string `json:"verdict"`
+	TxnID      string `json:"txnId"`
+	RedeemedAt string `json:"redeemedAt"`
+	Index      uint64 `json:"index"`
+}
+
+// Taken reports whether this call took the leave, so that the payment may happen.
+func (r *Redemption) Taken() bool { return r.State == "redeemed" }
+
+// Ending is what became of a recorded payment: held (it was confirmed), redeemed, settled, released,
+// expired or unresolved.
+type Ending struct {
+	State       string `json:"state"`
+	AmountUSDC  USD    `json:"amountUSDC"`
+	CountedUSDC USD    `json:"countedUSDC"`
+	RailRef     string `json:"railRef"`
+	Reason      string `json:"reason"`
+	Late        bool   `json:"late"`
+	OverLimit   bool   `json:"overLimit"`
+	NotAllowed  bool   `json:"notAllowed"`
+	Forwarded   bool   `json:"forwarded"`
+	Unpermitted bool   `json:"unpermitted"`
+	Redeemed    bool   `json:"redeemed"` // Of an unresolved one: it was redeemed.
+	Verdict     string `json:"verdict"`  // Of a confirmation.
+	ExpiredAt   string `json:"expiredAt"`
+	EventID     string `json:"eventId"`
+	Time        string `json:"time"`
+}
+
+// Hold is a held amount: held, redeemed, settled, released, expired or unresolved.
 type Hold struct {
 	State     string `json:"state"`
 	Amount    USD    `json:"amount"`
@@ -169,8 +249,10 @@ type Verdict struct {
 	ReviewedBy        string          `json:"reviewedBy"`
 	ReviewedAt        string          `json:"reviewedAt"`
 	Notes             string          `json:"notes"`
+	Approval          *Approval       `json:"approval"`
+	Payment           *Ending         `json:"payment"`       // nil: nothing was said of it.
 	PayBy             string          `json:"payBy"`         // When an approval ends.
-	Payable           bool            `json:"payable"`       // Whether an approved payment may be made now.
+	Payable           bool            `json:"payable"`       // Whether an approved payment may be made now: confirm it.
 	PayableReason     string          `json:"payableReason"` // Why it may not.
 	Request           json.RawMessage `json:"_request"`
 }
@@ -202,6 +284,7 @@ type Transaction struct {
 	OverLimit   bool   `json:"overLimit"`
 	NotAllowed  bool   `json:"notAllowed"`
 	Forwarded   bool   `json:"forwarded"`
+	Unpermitted bool   `json:"unpermitted"` // It had to be redeemed before, and was not.
 	EventID     string `json:"eventId"`
 	Time        string `json:"time"`
 }

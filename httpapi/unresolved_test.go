@@ -70,6 +70,26 @@ func TestUnresolvedPaymentsAreListed(t *testing.T) {
 	require.Nil(t, shown.Get("lateSettlement"))
 }
 
+// TestAnUnresolvedPaymentThatWasRedeemedSaysSo: whoever settles it by hand has to know that it may
+// have been paid.
+func TestAnUnresolvedPaymentThatWasRedeemedSaysSo(t *testing.T) {
+	n := newTestNode(t)
+	n.addSettler()
+	_, token := n.registered("")
+	for amount, redeem := range map[string]bool{"20": true, "7": false} {
+		id := textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+amount+`,"hold":{"ttlSeconds":30}}`), 200), "txnId")
+		if redeem {
+			answer(t, n.do("screener", "POST", "/v1/transactions/"+id+"/confirm", `{"redeem":true}`), 200)
+		}
+	}
+	n.advance(31 * engine.Second)
+	listed := answer(t, n.do("settler", "GET", "/v1/transactions/unresolved", ""), 200).GetArray("data")
+	require.Len(t, listed, 2)
+	for _, item := range listed {
+		require.Equal(t, item.GetInt("amountUSDC") == 20, item.GetBool("redeemed"))
+	}
+}
+
 // TestApprovalIsPayableUntilItLapses (line T14): an approval says until when the payment may be
 // made and whether it may be made now, at the approval, in its event and whenever it is read.
 func TestApprovalIsPayableUntilItLapses(t *testing.T) {

@@ -176,6 +176,7 @@ func judgeCalls(t *testing.T, want *kase, calls []sent) {
 	visits := []int{}
 	bodies := map[string]string{
 		"screen": `{"token":"t","amount":0.1}`, "screenUnkeyed": `{"token":"t","amount":0.1}`, "settle": `{"amount":99.5,"railRef":"rail"}`,
+		"confirm": `{"permit":{"ttlSeconds":60,"aud":"https://pay.example.org"},"token":"t","redeem":true}`, "redeem": `{"permit":"p.e.r","pay":{"amount":99.5,"chain":"BASE","payee":"0x1"}}`,
 	}
 	for _, call := range calls {
 		visits = append(visits, call.at)

@@ -105,6 +105,9 @@ func makeCall(ctx context.Context, rail *client.Client, one *driven) (any, error
 		}
 		return map[string]any{"state": settled.State, "counted": settled.CountedUSDC.String()}, nil
 	}
+	if one.Call == "confirm" || one.Call == "redeem" {
+		return takeLeave(ctx, rail, one)
+	}
 	results, err := rail.Batch(ctx, []client.Payment{
 		{Token: "t", Amount: client.Dollars(1), IdempotencyKey: "b1"}, {Token: "t", Amount: client.Dollars(2), IdempotencyKey: "b2"},
 	})
@@ -121,6 +124,22 @@ func makeCall(ctx context.Context, rail *client.Client, one *driven) (any, error
 		all = append(all, verdict)
 	}
 	return all, nil
+}
+
+func takeLeave(ctx context.Context, rail *client.Client, one *driven) (any, error) {
+	if one.Call == "confirm" {
+		asked := client.Confirm{Permit: &client.PermitAsked{TTLSeconds: 60, Audience: "https://pay.example.org"}, Token: "t", Redeem: true, IdempotencyKey: one.Key}
+		confirmed, err := rail.Confirm(ctx, "txn_1", &asked)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"verdict": confirmed.Verdict, "permit": confirmed.Permit, "payment": confirmed.Payment.State, "amount": confirmed.Payment.AmountUSDC.String()}, nil
+	}
+	redeemed, err := rail.RedeemPermit(ctx, &client.Redeem{Permit: "p.e.r", Pay: &client.Paying{Amount: 99_500_000, Chain: "BASE", Payee: "0x1"}, IdempotencyKey: one.Key})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"state": redeemed.State, "txnId": redeemed.TxnID}, nil
 }
 
 func told(verdict *client.Verdict, err error) (any, error) {

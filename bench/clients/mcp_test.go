@@ -97,6 +97,9 @@ func (c *cluster) callTools(t *testing.T) {
 	require.Equal(t, "R6_COUNTERPARTY_WALLET_OFAC", call(2, "explain", map[string]any{"txnId": blocked["txnId"]})["rule"])
 	require.Equal(t, 42.5, call(0, "get_limits", map[string]any{"token": agent.Token})["spentUSDC"])
 	require.Equal(t, "PROCEED", call(0, "dry_run", map[string]any{"token": agent.Token, "amount": 5})["verdict"])
+	require.Equal(t, "PROCEED", call(1, "confirm", map[string]any{"txnId": first["txnId"], "redeem": true})["verdict"])
+	require.Equal(t, "settled", call(2, "settle", map[string]any{"txnId": first["txnId"], "railRef": "0xabc"})["state"])
+	called["release"] = true // An agent's key is refused: cmd/railguard's TestMCP.
 	require.Equal(t, c.tools(t), called, "every tool there is")
 }
 

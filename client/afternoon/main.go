@@ -139,6 +139,11 @@ func stopped(ctx context.Context, rail *client.Client, agent *client.Registratio
 		return err
 	}
 	fmt.Println(record.Disposition)
+	confirmed, err := rail.Confirm(ctx, verdict.TxnID, &client.Confirm{Redeem: true}) // Judged once more before it is paid.
+	if err != nil {
+		return err
+	}
+	fmt.Println(confirmed.Verdict, confirmed.Payment.State)
 	return nil
 }
 

@@ -50,6 +50,8 @@ verdict = client.screen({"token": token, "amount": 6000})
 print(verdict["verdict"], verdict["rule"])
 client.review(verdict["txnId"], "APPROVED", "carla", "invoice 4711")
 print(client.audit(verdict["txnId"])["disposition"])
+confirmed = client.confirm(verdict["txnId"], redeem=True)  # Judged once more before it is paid.
+print(confirmed["verdict"], confirmed["payment"]["state"])
 
 # Many at once, each by itself.
 results = client.batch([{"token": token, "amount": 1}, {"token": token, "amount": 2, "hold": {"ttlSeconds": 1}}])

@@ -43,6 +43,12 @@ def make(client, case):
     if case["call"] == "settle":
         answer = client.settle("txn_1", Decimal("99.5"), "rail", idempotency_key=case["key"])
         return {"state": answer["state"], "counted": text(answer["countedUSDC"])}
+    if case["call"] == "confirm":
+        answer = client.confirm("txn_1", {"ttlSeconds": 60, "aud": "https://pay.example.org"}, "t", True, idempotency_key=case["key"])
+        return {"verdict": answer["verdict"], "permit": answer.get("permit", ""), "payment": answer["payment"]["state"], "amount": text(answer["payment"]["amountUSDC"])}
+    if case["call"] == "redeem":
+        answer = client.redeem_permit("p.e.r", {"amount": Decimal("99.5"), "chain": "BASE", "payee": "0x1"}, idempotency_key=case["key"])
+        return {"state": answer["state"], "txnId": answer["txnId"]}
     payments = [{"token": "t", "amount": 1, "idempotencyKey": "b1"}, {"token": "t", "amount": 2, "idempotencyKey": "b2"}]
     return [verdict(answer) for answer in client.batch(payments)]
 

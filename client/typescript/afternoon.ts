@@ -51,6 +51,8 @@ verdict = await client.screen({ token, amount: "6000" });
 console.log(verdict.verdict, verdict.rule);
 await client.review(verdict.txnId, "APPROVED", "carla", "invoice 4711");
 console.log((await client.audit(verdict.txnId)).disposition);
+const confirmed = await client.confirm(verdict.txnId, { redeem: true }); // Judged once more before it is paid.
+console.log(confirmed.verdict, confirmed.payment.state);
 
 // Many at once, each by itself.
 const [first, second] = await client.batch([{ token, amount: "1" }, { token, amount: "2", hold: { ttlSeconds: 1 } }]);

@@ -51,6 +51,14 @@ async function make(client: Client, one: Case): Promise<unknown> {
       const answer = await client.settle("txn_1", { amount: "99.5", railRef: "rail" }, one.key);
       return { state: answer.state, counted: text(answer.countedUSDC) };
     }
+    case "confirm": {
+      const answer = await client.confirm("txn_1", { permit: { ttlSeconds: 60, aud: "https://pay.example.org" }, token: "t", redeem: true }, one.key);
+      return { verdict: answer.verdict, permit: answer.permit ?? "", payment: answer.payment.state, amount: text(answer.payment.amountUSDC) };
+    }
+    case "redeem": {
+      const answer = await client.redeemPermit("p.e.r", { amount: "99.5", chain: "BASE", payee: "0x1" }, one.key);
+      return { state: answer.state, txnId: answer.txnId };
+    }
   }
   const payments = [{ token: "t", amount: "1", idempotencyKey: "b1" }, { token: "t", amount: "2", idempotencyKey: "b2" }];
   return (await client.batch(payments)).map(verdict);

@@ -102,12 +102,70 @@ export interface Verdict {
   permit?: string;
   permitExpiresAt?: string;
   disposition?: string;
+  approval?: Approval;
+  payment?: Ending;
   payBy?: string;
   payable?: boolean;
   payableReason?: string;
   reviewedBy?: string;
   replayed?: boolean;
   [member: string]: unknown;
+}
+
+export interface Approval {
+  state: string; // open, redeemed or lapsed.
+  until?: string;
+}
+
+/** What became of a recorded payment: held (it was confirmed), redeemed, settled, released, expired or unresolved. */
+export interface Ending {
+  state: string;
+  amountUSDC: USD;
+  countedUSDC?: USD;
+  railRef?: string;
+  reason?: string;
+  late?: boolean;
+  overLimit?: boolean;
+  notAllowed?: boolean;
+  forwarded?: boolean;
+  unpermitted?: boolean;
+  redeemed?: boolean; // Of an unresolved one: it was redeemed.
+  verdict?: string; // Of a confirmation.
+  expiredAt?: string;
+  eventId: string;
+  time: string;
+}
+
+/** What a confirmation asks. With redeem the leave is taken at once. */
+export interface Confirm {
+  permit?: { ttlSeconds?: number; aud?: string };
+  token?: string;
+  redeem?: boolean;
+}
+
+/** What a recorded payment is now. Pay on PROCEED and on nothing else. */
+export interface Confirmation {
+  verdict: "PROCEED" | "REVIEW" | "BLOCK" | "UNKNOWN";
+  txnId: string;
+  rule: string | null;
+  reason: string;
+  confirmedAt: string;
+  permit?: string;
+  permitExpiresAt?: string;
+  payment: { state: "held" | "redeemed" | "released"; amountUSDC: USD; until?: string };
+  approval?: Approval;
+  policyVersion: number;
+  listVersion: number;
+  index: number;
+}
+
+/** What became of a permit. Hand over if its state is "redeemed" and on nothing else. */
+export interface Redemption {
+  state: "redeemed" | "refused";
+  verdict: "PROCEED" | "REVIEW" | "BLOCK" | "UNKNOWN";
+  txnId: string;
+  redeemedAt?: string;
+  index: number;
 }
 
 export interface Transaction {
@@ -119,6 +177,7 @@ export interface Transaction {
   overLimit?: boolean;
   notAllowed?: boolean;
   forwarded?: boolean;
+  unpermitted?: boolean;
   eventId: string;
 }
 
@@ -311,6 +370,17 @@ export class Client {
   }
   release(txnId: string, reason: string, key?: string): Promise<Transaction> {
     return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/release`, { reason }, key);
+  }
+  /** Judges a recorded payment again before it is made. Pay on PROCEED and on nothing else. */
+  confirm(txnId: string, asked: Confirm = {}, key?: string): Promise<Confirmation> {
+    return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/confirm`, asked, key);
+  }
+  /**
+   * Takes the leave of a permit, once in the whole cluster. Hand over if the state is "redeemed". pay is
+   * what you are about to let happen. After an error, the same key tells whether this call took it.
+   */
+  redeemPermit(permit: string, pay?: Paying, key?: string): Promise<Redemption> {
+    return this.#post("/v1/permits/redeem", { permit, pay }, key);
   }
   review(txnId: string, disposition: Disposition, reviewedBy: string, notes?: string, key?: string): Promise<Verdict> {
     return this.#post(`/v1/reviews/${encodeURIComponent(txnId)}`, { disposition, reviewedBy, notes }, key);

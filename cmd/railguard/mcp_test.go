@@ -99,7 +99,7 @@ func TestMCP(t *testing.T) {
 		require.NotNil(t, tool.OutputSchema)
 		require.False(t, *tool.Annotations.OpenWorldHint)
 	}
-	require.Equal(t, map[string]bool{"screen": false, "dry_run": true, "get_verdict": true, "get_limits": true, "explain": true}, readOnly)
+	require.Equal(t, map[string]bool{"screen": false, "dry_run": true, "get_verdict": true, "get_limits": true, "explain": true, "confirm": false, "settle": false, "release": false}, readOnly)
 
 	registered := d.node.must(t, 201, "POST", "/v1/agents/register",
 		`{"agentName":"payer","agentType":"supervised","operatorLegalName":"Quiet Harbour Bakery","purpose":"pays","spendPolicy":{"maxSingleTxUSDC":100,"dailyLimitUSDC":1000}}`)
@@ -110,7 +110,11 @@ func TestMCP(t *testing.T) {
 	paid := d.tool(s, "screen", raw)
 	require.False(t, paid.failed, paid.text)
 	require.Equal(t, "PROCEED", paid.members["verdict"])
-	require.Equal(t, paid.members["txnId"], d.tool(s, "screen", raw).members["txnId"])
+	require.Contains(t, paid.text, "may be made")
+	again := d.tool(s, "screen", raw)
+	require.Equal(t, paid.members["txnId"], again.members["txnId"])
+	require.Equal(t, true, again.members["replayed"])
+	require.Contains(t, again.text, "confirm first")
 	limits := d.tool(s, "get_limits", map[string]any{"token": token})
 	require.Equal(t, 10.000001, limits.members["spentUSDC"], limits.text)
 	require.NotContains(t, limits.text, "do not pay")
@@ -142,6 +146,7 @@ func TestMCP(t *testing.T) {
 	require.Equal(t, 10.000001, d.tool(s, "get_limits", map[string]any{"token": token}).members["spentUSDC"])
 
 	t.Run("dispositions", func(t *testing.T) { mcpDispositions(t, d, s, token) })
+	t.Run("payments", func(t *testing.T) { mcpPayments(t, d, s, token) })
 	t.Run("errors", func(t *testing.T) { mcpErrors(t, d, s, token) })
 	t.Run("border", func(t *testing.T) { mcpBorder(t, d, key) })
 	requireAllSeen(t, "mcp")
@@ -168,12 +173,43 @@ func mcpDispositions(t *testing.T, d *agentDesk, s *sdk.ClientSession, token str
 		for _, session := range []*sdk.ClientSession{s, admin} {
 			a := d.tool(session, "get_verdict", map[string]any{"txnId": id, "waitSeconds": 0})
 			require.Equal(t, want, a.members["disposition"])
-			require.Equal(t, disposition == "APPROVED", strings.Contains(a.text, "may be made"), a.text)
+			require.Equal(t, disposition == "APPROVED", strings.Contains(a.text, "confirm first"), a.text)
+			require.NotContains(t, a.text, "may be made")
 			for _, inner := range []string{"notes", "sarEscalated", "reviewedBy", "triggered", "matches", "evidence", "comments", "_request"} {
 				require.NotContains(t, a.members, inner)
 			}
 		}
 	}
+}
+
+// An approved payment is confirmed, redeemed and settled; an agent gives nothing back.
+func mcpPayments(t *testing.T, d *agentDesk, s *sdk.ClientSession, token string) {
+	review := d.tool(s, "screen", map[string]any{"token": token, "amount": 150, "idempotencyKey": "p-1"})
+	id := review.members["txnId"].(string)
+	waits := d.tool(s, "confirm", map[string]any{"txnId": id})
+	require.True(t, waits.failed)
+	require.Equal(t, "waiting", waits.members["state"])
+	d.node.must(t, 200, "POST", "/v1/reviews/"+id, `{"disposition":"APPROVED","reviewedBy":"Ann"}`)
+
+	first := d.tool(s, "confirm", map[string]any{"txnId": id, "idempotencyKey": "c-1"})
+	require.Equal(t, "PROCEED: the payment may be made.", first.text)
+	require.Equal(t, "held", first.members["payment"].(map[string]any)["state"])
+	again := d.tool(s, "confirm", map[string]any{"txnId": id, "idempotencyKey": "c-1"})
+	require.Contains(t, again.text, "REVIEW, APPROVED: confirm first", "a repeated answer is none")
+	taken := map[string]any{"txnId": id, "redeem": true, "idempotencyKey": "c-2"}
+	require.Equal(t, "PROCEED: the payment may be made now, once: its leave is taken.", d.tool(s, "confirm", taken).text)
+	require.Contains(t, d.tool(s, "confirm", taken).text, "(redeemed): let through or paid")
+	used := d.tool(s, "confirm", map[string]any{"txnId": id})
+	require.Equal(t, []any{true, "permit_used"}, []any{used.failed, used.members["code"]})
+	require.NotEmpty(t, used.members["redeemedAt"])
+
+	given := d.tool(s, "release", map[string]any{"txnId": id, "reason": "the rail refused it"})
+	require.Equal(t, []any{true, "settler_required"}, []any{given.failed, given.members["code"]})
+	require.True(t, d.tool(s, "settle", map[string]any{"txnId": id, "amount": 1}).failed, "less than was allowed")
+	paid := d.tool(s, "settle", map[string]any{"txnId": id, "railRef": "0xabc"})
+	require.Equal(t, []any{false, "settled"}, []any{paid.failed, paid.members["state"]})
+	require.NotContains(t, paid.members, "unpermitted")
+	require.Contains(t, d.tool(s, "get_verdict", map[string]any{"txnId": id}).text, "(settled): let through or paid")
 }
 
 // If there is no verdict, the error says so and whether the payment was recorded.
@@ -205,6 +241,7 @@ func mcpErrors(t *testing.T, d *agentDesk, s *sdk.ClientSession, token string) {
 	}{
 		{"screen", map[string]any{"token": token, "amount": 1, "idempotencyKey": "k3"}}, {"dry_run", map[string]any{"token": token, "amount": 1}},
 		{"get_verdict", map[string]any{"txnId": "txn_zzzzzzzz"}}, {"get_limits", map[string]any{"token": token}}, {"explain", map[string]any{"txnId": "txn_zzzzzzzz"}},
+		{"confirm", map[string]any{"txnId": "txn_zzzzzzzz"}}, {"settle", map[string]any{"txnId": "txn_zzzzzzzz"}}, {"release", map[string]any{"txnId": "txn_zzzzzzzz", "reason": "r"}},
 	} {
 		a := d.tool(s, call.tool, call.arguments)
 		require.True(t, a.failed, call.tool)

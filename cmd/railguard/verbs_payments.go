@@ -51,7 +51,12 @@ Exit codes with --file: 0 every payment has a verdict, 1 some were refused,
 	{path: "dry-run", group: "payments", short: "Show what a payment would get, without record or debit", call: "POST /v1/screen/dry-run", omit: "model", fields: tokenFields, token: true, example: `  railguard dry-run --token-file agent.jwt --amount 12.5 --cp-name "Acme Ltd"`},
 	{
 		path: "payment unresolved", group: "payments", short: "List payments of which nobody has said what became of them; they count", call: "GET /v1/transactions/unresolved",
-		columns: "txnId amountUSDC agentId operatorLegalName countsOn unresolvedSince approved paymentRef", example: "  railguard payment unresolved --order asc",
+		columns: "txnId amountUSDC agentId operatorLegalName countsOn unresolvedSince approved redeemed paymentRef", example: "  railguard payment unresolved --order asc",
+	},
+	{
+		path: "payment confirm", short: "Judge a recorded payment again before it is made; pay on PROCEED alone", call: "POST /v1/transactions/{txn}/confirm", token: true,
+		fields:  []field{{flag: "token", help: "the agent's credential (default: the newest one of the registry is judged)"}},
+		example: "  railguard payment confirm txn_ntpya6px --redeem",
 	},
 	{path: "payment settle", short: "Say that a payment was made", call: "POST /v1/transactions/{txn}/settle", example: "  railguard payment settle txn_ntpya6px --amount 15 --rail-ref 0xabc"},
 	{path: "payment release", short: "Say that a payment was not made", call: "POST /v1/transactions/{txn}/release", example: `  railguard payment release txn_ntpya6px --reason "the rail refused it"`},

@@ -23,7 +23,7 @@ func newPermit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "permit", Short: "Permits: signed leave to make one payment, checked by whoever is paid", GroupID: "payments", RunE: helpOnly,
 	}
-	cmd.AddCommand(newPermitVerify())
+	cmd.AddCommand(newPermitRedeem(), newPermitVerify())
 	return cmd
 }
 

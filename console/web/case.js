@@ -10,6 +10,7 @@ import {keys} from './keys.js';
 import {clearPair, pairCleared} from './cleared.js';
 import {next, pass} from './next.js';
 import {fieldOf, fieldWords, outcomeWords, said} from './fields.js';
+import {leaveWords, paymentWords} from './leave.js';
 
 const every = 5000;
 
@@ -98,6 +99,9 @@ function parties(record) {
       ['Protocol', q.protocol], ['Reference', q.paymentRef]].filter(([, v]) => v)));
 }
 
+/** told is what leave.js says, marked where an officer has to see it. */
+const told = (words, id) => words && [' ', h(words.bad ? 'strong' : 'span', {id, class: words.bad ? 'over' : null}, words.text)];
+
 /** proofBadge verifies inclusion in this browser. */
 function proofBadge({txnId: id, leafHash}) {
   const state = h('span', {class: 'badge plain', id: 'proof'}, 'proof not checked');
@@ -177,7 +181,8 @@ export async function showCase(place, {id}, go) {
         api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.confirms && h('span', {id: 'first'}, ` Proposed by ${record.confirms.by} `, when(record.confirms.at), '.', record.confirms.notes && h('q', null, record.confirms.notes)),
-        record.payable !== undefined && (record.payable ? ` It may be paid until ${record.payBy}.` : h('strong', {class: 'over'}, ` It may not be paid now: ${record.payableReason}.`)), record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
+        told(leaveWords(record), 'leave'), record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
+      record.payment && h('p', {class: 'note'}, told(paymentWords(record.payment), 'payment'), told(paymentWords(record.lateSettlement), 'late')),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
         api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),

@@ -13,6 +13,7 @@ const words = {
   'cleared.added': 'Pair cleared', 'cleared.expired': 'Cleared pair ended', 'cleared.removed': 'Cleared pair taken back',
   'fleet.assigned': 'Agent put into a fleet', 'fleet.created': 'Fleet created', 'fleet.limit_100': 'Fleet reached its daily limit', 'fleet.limit_80': 'Fleet spent 80 % of its daily limit', 'fleet.removed': 'Agent taken out of a fleet', 'fleet.retired': 'Fleet retired', 'fleet.updated': 'Fleet changed', 'fleet.whitelist': 'Whitelist of a fleet changed',
   'clock.confirmed': 'Time confirmed: log time may leap', 'format.raised': 'Format of the log raised',
+  'payment.confirmed': 'Payment judged again before it is made', 'payment.redeemed': 'Leave for a payment taken',
   'hold.expired': 'Hold ended without a settlement', 'hold.late': 'Settled after its hold had ended', 'hold.over_limit': 'Settled above a limit', 'hold.released': 'Hold released', 'hold.settled': 'Payment settled', 'hold.unresolved': 'What became of a payment is not known; it counts', 'review.approval_lapsed': 'Approval ended unused',
   'key.created': 'API key created', 'key.expiring': 'API key ends soon', 'key.revoked': 'API key revoked', 'key.rotated': 'API key rotated', 'key.looked': 'Somebody looked', 'key.sessions_ended': 'Sessions of an API key ended',
   'list.activated': 'Sanctions list put in force', 'list.staged': 'Sanctions list staged', 'list.stale': 'Sanctions list is too old', 'list.synced': 'Sanctions list asked for again', 'matcher.raised': 'Matcher raised',

@@ -234,6 +234,7 @@ type UnresolvedPayment struct {
 	CountsOn          string `json:"countsOn" format:"date" doc:"The UTC date on which it counts."`
 	UnresolvedSince   Time   `json:"unresolvedSince"`
 	Approved          bool   `json:"approved" doc:"An officer had approved it, and the approval has lapsed."`
+	Redeemed          bool   `json:"redeemed" doc:"Somebody took its leave, and may have paid."`
 	KeyID             string `json:"keyId" doc:"The key that screened it."`
 	Chain             any    `json:"chain,omitempty"`
 	Rail              any    `json:"rail,omitempty"`

@@ -62,6 +62,7 @@ func New(config Config) (*Guest, error) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "railguard", Title: "Railguard", Version: config.Version}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		Instructions: "Ask screen before every payment and pay on the verdict PROCEED alone. An error is no verdict: do not pay. " +
+			"An earlier verdict, an approval or a repeated answer is no leave: call confirm, and pay on its PROCEED. " +
 			"Repeat a call whose outcome is not known with the same idempotencyKey.",
 	})
 	g.addTools(server)

@@ -17,6 +17,18 @@ type failure struct {
 	Param      string `json:"param,omitempty"`
 	Outcome    string `json:"outcome"` // none: nothing happened; unknown: it may have.
 	RetryAfter string `json:"retryAfterSeconds,omitempty"`
+	State      string `json:"state,omitempty"` // Of a payment that cannot be confirmed.
+	RedeemedAt string `json:"redeemedAt,omitempty"`
+
+	sentence string // What to say in place of the general text; "": that text.
+}
+
+// stateWord is the word for the state of the payment that a refusal is about.
+func (f *failure) stateWord() string {
+	if f.Code == "invalid_transition" {
+		return f.State
+	}
+	return f.Code
 }
 
 // refusal is the failure of a call that was not sent to the API.
@@ -44,7 +56,10 @@ func failureOf(a *guest.Answer) *failure {
 
 // result makes an error of the tool. It never allows the payment, whatever went wrong.
 func (f *failure) result() *sdk.CallToolResult {
-	text := "No verdict: do not pay. " + f.Code + ": " + f.Message
+	text := f.sentence
+	if text == "" {
+		text = "No verdict: do not pay. " + f.Code + ": " + f.Message
+	}
 	if f.Outcome == "unknown" {
 		text += " Whether the call was recorded is not known: repeat it with the same idempotencyKey, and do not pay meanwhile."
 	}
@@ -73,19 +88,32 @@ type decided struct {
 	Permit  string  `json:"permit"`
 }
 
-// sentence says what a verdict means to the caller.
-func (d *decided) sentence() string {
-	rule := ""
-	if d.Rule != nil {
-		rule = " (" + *d.Rule + ")"
+// rule is the rule that decided, for a sentence.
+func (d *decided) rule() string {
+	if d.Rule == nil {
+		return ""
 	}
+	return " (" + *d.Rule + ")"
+}
+
+// leave says what a verdict means to the caller of the call that it answers. No other answer may use
+// it: it allows paying.
+func (d *decided) leave() string {
+	if d.Verdict == "PROCEED" {
+		return "PROCEED: the payment may be made."
+	}
+	return d.sentence()
+}
+
+// sentence says what a verdict without leave means to the caller.
+func (d *decided) sentence() string {
 	switch d.Verdict {
 	case "PROCEED":
-		return "PROCEED: the payment may be made."
+		return "PROCEED: screen would let the payment through now."
 	case "REVIEW":
-		return "REVIEW" + rule + ": do not pay. An officer decides; ask get_verdict until its disposition is APPROVED. " + d.Reason
+		return "REVIEW" + d.rule() + ": do not pay. An officer decides; ask get_verdict until its disposition is APPROVED, then call confirm. " + d.Reason
 	case "BLOCK":
-		return "BLOCK" + rule + ": do not pay, and do not ask again in other words. " + d.Reason
+		return "BLOCK" + d.rule() + ": do not pay, and do not ask again in other words. " + d.Reason
 	}
-	return "UNKNOWN" + rule + ": do not pay. The credential is missing or no good: get one from the agent's operator. " + d.Reason
+	return "UNKNOWN" + d.rule() + ": do not pay. The credential is missing or no good: get one from the agent's operator. " + d.Reason
 }

@@ -19,7 +19,7 @@ import (
 	"railguard/ofac/identifier"
 )
 
-var toolNames = []string{"screen", "dry_run", "get_verdict", "get_limits", "explain"}
+var toolNames = []string{"screen", "dry_run", "get_verdict", "get_limits", "explain", "confirm", "settle", "release"}
 
 // arguments are a tool's arguments by name, unparsed.
 type arguments map[string]json.RawMessage
@@ -27,7 +27,10 @@ type arguments map[string]json.RawMessage
 // members describe arguments: name and JSON Schema.
 type members map[string]string
 
-const text = `{"type":"string"}`
+const (
+	text         = `{"type":"string"}`
+	permitSchema = `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":60,"maximum":300},"aud":{"type":"string","minLength":1,"maxLength":256}},"additionalProperties":false,"description":"Ask for a permit: proof for whoever is paid. It comes in the result's _meta, for the program that pays and not for you."}`
+)
 
 // payment lists a payment's arguments, which are those of a screening call.
 var payment = members{
@@ -83,7 +86,7 @@ func (m members) schema(required ...string) json.RawMessage {
 var answer = json.RawMessage(`{"type":"object","properties":{
 	"verdict":{"type":"string","enum":["PROCEED","REVIEW","BLOCK","UNKNOWN"]},"txnId":{"type":"string"},"rule":{"type":["string","null"]},
 	"reason":{"type":"string"},"agentId":{"type":"string"},"disposition":{"type":["string","null"]},
-	"code":{"type":"string"},"message":{"type":"string"},"outcome":{"type":"string","enum":["none","unknown"]}}}`)
+	"state":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"},"outcome":{"type":"string","enum":["none","unknown"]}}}`)
 
 // tool is one tool. Its call returns the result, or why there is none.
 type tool struct {
@@ -96,13 +99,13 @@ type tool struct {
 
 func (g *Guest) addTools(server *sdk.Server) {
 	transaction := members{"txnId": `{"type":"string","description":"As screen returned it."}`}
-	for _, t := range []tool{
+	for _, t := range append([]tool{
 		{
 			"screen", "Screen a payment", "Ask whether a payment may be made now, before making it. The payment is recorded and counts against the agent's limits when it may. Pay on PROCEED alone.",
 			payment.withMore(members{
 				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Required without a proof. Of your own making, one for each payment; the same when a call is repeated."}`,
 				"hold":           `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":30,"maximum":604800}},"required":["ttlSeconds"],"additionalProperties":false,"description":"Hold the amount until the payment is settled or released."}`,
-				"permit":         `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":60,"maximum":300},"aud":{"type":"string","minLength":1,"maxLength":256}},"additionalProperties":false,"description":"Ask for a permit: proof for whoever is paid. It comes in the result's _meta, for the program that pays and not for you."}`,
+				"permit":         permitSchema,
 			}), []string{"token", "amount"}, true, g.screenPayment,
 		},
 		{
@@ -110,7 +113,7 @@ func (g *Guest) addTools(server *sdk.Server) {
 			payment, []string{"token", "amount"}, false, g.tryPayment,
 		},
 		{
-			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. Pay a REVIEW once its disposition is APPROVED and payable is true.",
+			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. It is no leave to pay: its sentence tells what became of the payment, and whether to confirm it first.",
 			transaction.withMore(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), []string{"txnId"}, false, g.tellVerdict,
 		},
 		{
@@ -121,7 +124,7 @@ func (g *Guest) addTools(server *sdk.Server) {
 			"explain", "Explain a verdict", "Which rule decided, what it is about, and what would have to change.",
 			transaction, []string{"txnId"}, false, g.explainVerdict,
 		},
-	} {
+	}, g.paymentTools(transaction)...) {
 		g.addTool(server, &t)
 	}
 }
@@ -208,7 +211,40 @@ func (g *Guest) screenPayment(ctx context.Context, r *http.Request, in arguments
 		}
 	}
 	delete(in, "idempotencyKey")
-	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen", key, in.body()), "")
+	a := g.askAPI(ctx, r, http.MethodPost, "/v1/screen", key, in.body())
+	return g.firstHand(ctx, r, a, nil)
+}
+
+// firstHand makes the result of the answer to a call that may give leave. says makes its sentence;
+// nil: the verdict's own. The answer to a repeated call gives none: the payment may have been made
+// since. It tells the payment's state, and the permit again that the call had.
+func (g *Guest) firstHand(ctx context.Context, r *http.Request, a *guest.Answer, says func() string) (*sdk.CallToolResult, *failure) {
+	d, out, bad := readVerdict(a)
+	if bad != nil {
+		return nil, bad
+	}
+	if says == nil {
+		says = d.leave
+	}
+	sentence := says()
+	if a.Head.Get("Idempotent-Replayed") == "true" {
+		record, bad := g.readRecord(ctx, r, d.TxnID, "")
+		if bad != nil { // The call itself was recorded, so it is not "none".
+			bad.Outcome = "unknown"
+			return nil, bad
+		}
+		now := record.members()
+		now["replayed"], sentence = json.RawMessage("true"), record.state()
+		if ends, there := out["permitExpiresAt"]; there {
+			now["permitExpiresAt"] = ends
+		}
+		out = now
+	}
+	result := newResult(sentence, out.body())
+	if d.Permit != "" {
+		result.Meta = sdk.Meta{permitMeta: d.Permit}
+	}
+	return result, nil
 }
 
 // takeProof takes the proof out of the arguments, and shows it to the API in ctx. It is for all other
@@ -237,18 +273,22 @@ func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (
 	if bad != nil {
 		return nil, bad
 	}
-	return verdictOf(g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()), "Tried only, no leave to pay: ")
+	d, out, bad := readVerdict(g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body()))
+	if bad != nil {
+		return nil, bad
+	}
+	return newResult("Tried only, no leave to pay: "+d.sentence(), out.body()), nil
 }
 
 // shown are the members of the API's answers that a tool passes on. None of them is behind
 // the tipping-off wall, even where the key may see more.
-var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "hold", "permitExpiresAt", "payment",
+var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "confirmedAt", "hold", "permitExpiresAt", "payment", "lateSettlement", "approval",
 	"payBy", "payable", "payableReason",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
 // passMembers returns the members of an answer that may be shown; false: the answer is no
 // object.
-func passMembers(data []byte) (arguments, bool) {
+func passMembers(data []byte, shown []string) (arguments, bool) {
 	var all arguments
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, false
@@ -262,49 +302,33 @@ func passMembers(data []byte) (arguments, bool) {
 	return out, true
 }
 
-// verdictOf makes the result of an answer with a verdict.
-func verdictOf(a *guest.Answer, before string) (*sdk.CallToolResult, *failure) {
+// readVerdict reads an answer with a verdict, and the members of it that may be shown.
+func readVerdict(a *guest.Answer) (*decided, arguments, *failure) {
 	if a.Status != http.StatusOK {
-		return nil, failureOf(a)
+		return nil, nil, failureOf(a)
 	}
-	var d decided
-	out, ok := passMembers(a.Body.Bytes())
-	if err := json.Unmarshal(a.Body.Bytes(), &d); err != nil || !ok || d.Verdict == "" {
-		return nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
+	d := &decided{}
+	out, ok := passMembers(a.Body.Bytes(), shown)
+	if err := json.Unmarshal(a.Body.Bytes(), d); err != nil || !ok || d.Verdict == "" {
+		return nil, nil, failureOf(&guest.Answer{Status: http.StatusInternalServerError})
 	}
-	result := newResult(before+d.sentence(), out.body())
-	if d.Permit != "" {
-		result.Meta = sdk.Meta{permitMeta: d.Permit}
-	}
-	return result, nil
+	return d, out, nil
 }
 
 // permitMeta names the permit in the metadata of a result, which models are not shown.
 const permitMeta = "railguard/permit"
 
-// recorded holds what tools read from the record of a transaction.
-type recorded struct {
-	decided
-	Disposition   string `json:"disposition"`
-	PayBy         string `json:"payBy"`
-	Payable       bool   `json:"payable"`
-	PayableReason string `json:"payableReason"`
-	Payment       struct {
-		State string `json:"state"`
-	} `json:"payment"`
-
-	answer []byte // As the API sent it.
+// transaction returns the argument txnId.
+func (in arguments) transaction() (string, *failure) {
+	id, bad := in.readText("txnId")
+	if bad == nil && !idPattern.MatchString(id) {
+		bad = refusal("not_found", "txnId", "no such transaction")
+	}
+	return id, bad
 }
 
 // readRecord reads a transaction's record as the API shows it.
-func (g *Guest) readRecord(ctx context.Context, r *http.Request, in arguments, query string) (*recorded, *failure) {
-	id, bad := in.readText("txnId")
-	if bad != nil {
-		return nil, bad
-	}
-	if !idPattern.MatchString(id) {
-		return nil, refusal("not_found", "txnId", "no such transaction")
-	}
+func (g *Guest) readRecord(ctx context.Context, r *http.Request, id, query string) (*recorded, *failure) {
 	a := g.askAPI(ctx, r, http.MethodGet, "/v1/audit/"+id+query, "", nil)
 	if a.Status != http.StatusOK {
 		return nil, failureOf(a)
@@ -327,40 +351,33 @@ func (g *Guest) tellVerdict(ctx context.Context, r *http.Request, in arguments) 
 		}
 		query = "?wait=" + strconv.Itoa(seconds)
 	}
-	d, bad := g.readRecord(ctx, r, in, query)
+	d, bad := g.readArgument(ctx, r, in, query)
 	if bad != nil {
 		return nil, bad
 	}
-	out, _ := passMembers(d.answer) // It parsed as an object when its verdict was read.
-	sentence := d.sentence()
+	return newResult(d.state(), d.members().body()), nil
+}
+
+// readArgument reads the record of the transaction that the argument txnId names.
+func (g *Guest) readArgument(ctx context.Context, r *http.Request, in arguments, query string) (*recorded, *failure) {
+	id, bad := in.transaction()
+	if bad != nil {
+		return nil, bad
+	}
+	return g.readRecord(ctx, r, id, query)
+}
+
+// members are those of a record that may be shown. An escalation looks like a review that nobody has
+// decided.
+func (d *recorded) members() arguments {
+	out, _ := passMembers(d.answer, shown) // It parsed as an object when its verdict was read.
 	if d.Verdict == "REVIEW" {
 		out["disposition"] = json.RawMessage("null")
-		switch d.Disposition { // An escalation must look like a review that nobody has decided.
-		case "APPROVED":
-			out["disposition"], sentence = json.RawMessage(`"APPROVED"`), d.approvedSentence()
-		case "REJECTED":
-			out["disposition"], sentence = json.RawMessage(`"REJECTED"`), "REVIEW, REJECTED: do not pay. "+d.Reason
+		if d.Disposition == "APPROVED" || d.Disposition == "REJECTED" {
+			out["disposition"] = json.RawMessage(strconv.Quote(d.Disposition))
 		}
-	} else if d.Verdict == "PROCEED" && d.Payment.State != "" {
-		sentence = "PROCEED" + endedSentences[d.Payment.State]
 	}
-	return newResult(sentence, out.body()), nil
-}
-
-// endedSentences say, by the state of a payment that was let through, what to do now.
-var endedSentences = map[string]string{
-	"settled":    ", and the payment was made: do not pay again.",
-	"released":   ", and the payment was given back: do not pay. Screen a payment that is to be made.",
-	"expired":    ", and the time to pay is over: do not pay. Screen a payment that is to be made.",
-	"unresolved": ", and whether the payment was made is not known: do not pay. It still counts against the limits.",
-}
-
-// approvedSentence says until when an approved payment may be made, or why it may not.
-func (d *recorded) approvedSentence() string {
-	if d.Payable {
-		return "REVIEW, APPROVED: the payment may be made until " + d.PayBy + "."
-	}
-	return "REVIEW, APPROVED, and may not be made now (" + d.PayableReason + "): do not pay."
+	return out
 }
 
 // tellLimits reads the limits of the agent that a credential names. It first makes a dry
@@ -387,11 +404,11 @@ func (g *Guest) tellLimits(ctx context.Context, r *http.Request, in arguments) (
 
 // explainVerdict says which rule decided and what that rule is about, as far as it is public.
 func (g *Guest) explainVerdict(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
-	d, bad := g.readRecord(ctx, r, in, "")
+	d, bad := g.readArgument(ctx, r, in, "")
 	if bad != nil {
 		return nil, bad
 	}
-	out := map[string]any{"verdict": d.Verdict, "txnId": d.TxnID, "rule": d.Rule, "reason": d.Reason, "advice": d.sentence()}
+	out := map[string]any{"verdict": d.Verdict, "txnId": d.TxnID, "rule": d.Rule, "reason": d.Reason, "advice": d.state()}
 	if d.Rule != nil {
 		for i := range engine.Rules {
 			if rule := &engine.Rules[i]; rule.Code == *d.Rule {
@@ -403,5 +420,5 @@ func (g *Guest) explainVerdict(ctx context.Context, r *http.Request, in argument
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return newResult(d.sentence(), data), nil
+	return newResult(d.state(), data), nil
 }

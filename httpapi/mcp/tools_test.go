@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -115,7 +116,7 @@ func requireNoSecret(t *testing.T, members map[string]any) {
 func TestScreenTellsTheVerdict(t *testing.T) {
 	for verdict, sentence := range map[string]string{
 		"PROCEED": "PROCEED: the payment may be made.",
-		"REVIEW":  "REVIEW (R12): do not pay. An officer decides; ask get_verdict until its disposition is APPROVED. the reason.",
+		"REVIEW":  "REVIEW (R12): do not pay. An officer decides; ask get_verdict until its disposition is APPROVED, then call confirm. the reason.",
 		"BLOCK":   "BLOCK (R12): do not pay, and do not ask again in other words. the reason.",
 		"UNKNOWN": "UNKNOWN (R12): do not pay. The credential is missing or no good: get one from the agent's operator. the reason.",
 	} {
@@ -148,27 +149,24 @@ func TestDryRunIsNoLeaveToPay(t *testing.T) {
 	g, api := newDesk(t)
 	api.answers["POST /v1/screen/dry-run"] = fakeAnswer{status: 200, body: strings.Replace(verdictBody("PROCEED"), `{`, `{"dryRun":true,`, 1)}
 	o := callTool(t, g, "dry_run", `{"token":"t","amount":1}`)
-	require.Equal(t, "Tried only, no leave to pay: PROCEED: the payment may be made.", o.Content[0].Text)
+	require.Equal(t, "Tried only, no leave to pay: PROCEED: screen would let the payment through now.", o.Content[0].Text)
 	require.Equal(t, true, o.Members["dryRun"])
 	require.Empty(t, api.asked[1].key)
 	callTool(t, g, "dry_run", screening).requireFailed(t, "unknown_field", "none")
 }
 
+// What each disposition and state says stands in TestASentenceAState.
 func TestVerdictTellsTheDisposition(t *testing.T) {
 	for name, c := range map[string]struct {
 		verdict, disposition string
 		told                 any
-		sentence             string
 	}{
-		"nobody decided": {"REVIEW", `null`, nil, "REVIEW (R12): do not pay. An officer decides"},
-		"approved":       {"REVIEW", `"APPROVED","payBy":"2026-03-23T00:00:00.000Z","payable":true`, "APPROVED", "REVIEW, APPROVED: the payment may be made until 2026-03-23T00:00:00.000Z."},
-		"lapsed":         {"REVIEW", `"APPROVED","payable":false,"payableReason":"lapsed"`, "APPROVED", "REVIEW, APPROVED, and may not be made now (lapsed): do not pay."},
-		"approved, and nothing is said of paying": {"REVIEW", `"APPROVED"`, "APPROVED", "REVIEW, APPROVED, and may not be made now"},
-		"let through, and unresolved":             {"PROCEED", `null,"payment":{"state":"unresolved"}`, nil, "PROCEED, and whether the payment was made is not known: do not pay."},
-		"let through, and made":                   {"PROCEED", `null,"payment":{"state":"settled"}`, nil, "PROCEED, and the payment was made: do not pay again."},
-
-		"rejected":  {"REVIEW", `"REJECTED"`, "REJECTED", "REVIEW, REJECTED: do not pay. the reason."},
-		"escalated": {"REVIEW", `"ESCALATE_SAR"`, nil, "REVIEW (R12): do not pay. An officer decides"},
+		"nobody decided": {"REVIEW", `null`, nil},
+		"approved":       {"REVIEW", `"APPROVED","payBy":"2026-03-23T00:00:00.000Z","payable":true`, "APPROVED"},
+		"lapsed":         {"REVIEW", `"APPROVED","payable":false,"payableReason":"lapsed"`, "APPROVED"},
+		"let through":    {"PROCEED", `null,"payment":{"state":"unresolved"}`, nil},
+		"rejected":       {"REVIEW", `"REJECTED"`, "REJECTED"},
+		"escalated":      {"REVIEW", `"ESCALATE_SAR"`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, api := newDesk(t)
@@ -178,7 +176,6 @@ func TestVerdictTellsTheDisposition(t *testing.T) {
 				require.Contains(t, o.Members, "disposition")
 			}
 			require.Equal(t, c.told, o.Members["disposition"])
-			require.True(t, strings.HasPrefix(o.Content[0].Text, c.sentence), o.Content[0].Text)
 			requireNoSecret(t, o.Members)
 		})
 	}
@@ -307,6 +304,7 @@ func TestWithoutAVerdict(t *testing.T) {
 			for tool, call := range map[string][2]string{
 				"screen": {"POST /v1/screen", screening}, "dry_run": {"POST /v1/screen/dry-run", `{"token":"t","amount":1}`},
 				"get_verdict": {"GET /v1/audit/txn_1", `{"txnId":"txn_1"}`}, "explain": {"GET /v1/audit/txn_1", `{"txnId":"txn_1"}`},
+				"confirm": {"POST /v1/transactions/txn_1/confirm", `{"txnId":"txn_1"}`},
 			} {
 				g, api := newDesk(t)
 				api.answers[call[0]] = c.answer
@@ -349,13 +347,14 @@ func TestToolsAreListed(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &listed))
 	required := map[string][]string{
 		"screen": {"token", "amount"}, "dry_run": {"token", "amount"}, "get_verdict": {"txnId"}, "get_limits": {"token"}, "explain": {"txnId"},
+		"confirm": {"txnId"}, "settle": {"txnId"}, "release": {"txnId", "reason"},
 	}
 	require.Len(t, listed.Result.Tools, len(required))
 	require.Len(t, toolNames, len(required))
 	for _, tool := range listed.Result.Tools {
 		require.Contains(t, toolNames, tool.Name)
 		require.Equal(t, required[tool.Name], tool.InputSchema.Required)
-		require.Equal(t, tool.Name != "screen", tool.Annotations.ReadOnlyHint)
+		require.Equal(t, slices.Contains([]string{"dry_run", "get_verdict", "get_limits", "explain"}, tool.Name), tool.Annotations.ReadOnlyHint)
 		require.False(t, tool.InputSchema.AdditionalProperties)
 		for _, name := range tool.InputSchema.Required {
 			require.Contains(t, tool.InputSchema.Properties, name)

@@ -85,6 +85,7 @@ func writeUnresolved(c *border.Request, m *strictjson.Members, row *fsm.Unresolv
 	m.Text("countsOn", string(row.Day.AppendDate(nil)))
 	m.Raw("unresolvedSince", later.Raw("expiredAt"))
 	m.Bool("approved", row.Approved)
+	m.Bool("redeemed", later.Flag("redeemed"))
 	l.CopyTo(m, "keyId")
 	for _, name := range []string{"chain", "rail", "protocol", "paymentRef"} {
 		if raw := l.Raw("_request", name); raw != nil {

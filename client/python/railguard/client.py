@@ -90,6 +90,19 @@ class Client:
     def release(self, txn_id, reason, idempotency_key=None):
         return self._post(_path("/v1/transactions/%s/release", txn_id), {"reason": reason}, idempotency_key)
 
+    def confirm(self, txn_id, permit=None, token=None, redeem=None, idempotency_key=None):
+        """Judge a recorded payment again before it is made. Pay if the answer's "verdict" is PROCEED."""
+        body = {"permit": permit, "token": token, "redeem": redeem}
+        return self._post(_path("/v1/transactions/%s/confirm", txn_id), body, idempotency_key)
+
+    def redeem_permit(self, permit, pay=None, idempotency_key=None):
+        """Take the leave of a permit, once in the whole cluster. Hand over if the answer's "state" is "redeemed".
+
+        pay is what you are about to let happen, with the members of build_pay. After an
+        error, the same key tells whether this call took it.
+        """
+        return self._post("/v1/permits/redeem", {"permit": permit, "pay": pay}, idempotency_key)
+
     def review(self, txn_id, disposition, reviewed_by, notes=None, idempotency_key=None):
         body = {"disposition": disposition, "reviewedBy": reviewed_by, "notes": notes}
         return self._post(_path("/v1/reviews/%s", txn_id), body, idempotency_key)

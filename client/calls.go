@@ -47,7 +47,7 @@ func (c *Client) Release(ctx context.Context, txnID, reason string) (*Transactio
 // Confirm judges a recorded payment again, right before it is made: one that an officer approved, or
 // one that was let through some time ago. Pay only if the answer says Proceed.
 func (c *Client) Confirm(ctx context.Context, txnID string, asked *Confirm) (*Confirmation, error) {
-	return answer[Confirmation](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", asked, asked.IdempotencyKey)
+	return answer[Confirmation](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", asked, keyOr(asked.IdempotencyKey, asked.Proof))
 }
 
 // RedeemPermit takes the leave of a permit, once in the whole cluster. Hand over only if the answer

@@ -91,11 +91,14 @@ func SignProof(key crypto.Signer, request any, of ProofOf) (string, error) {
 }
 
 // key returns the Idempotency-Key of a payment: its own, else the one of its proof; "": it has none.
-func (p *Payment) key() string {
-	if p.IdempotencyKey != "" {
-		return p.IdempotencyKey
+func (p *Payment) key() string { return keyOr(p.IdempotencyKey, p.Proof) }
+
+// keyOr returns a call's own Idempotency-Key, else the one of its proof; "": it has none.
+func keyOr(own, proof string) string {
+	if own != "" {
+		return own
 	}
-	parts := strings.Split(p.Proof, ".")
+	parts := strings.Split(proof, ".")
 	if len(parts) != 3 {
 		return ""
 	}

@@ -146,6 +146,7 @@ type PermitAsked struct {
 type Confirm struct {
 	Permit         *PermitAsked `json:"permit,omitempty"`
 	Token          string       `json:"token,omitempty"`  // The agent's credential; "": the newest one of the registry is judged.
+	Proof          string       `json:"proof,omitempty"`  // SignProof of the rest, for ActConfirm and the txnId; it needs Token.
 	Redeem         bool         `json:"redeem,omitempty"` // Take the leave at once: whoever confirms makes the payment.
 	IdempotencyKey string       `json:"-"`                // "": the client draws one.
 }

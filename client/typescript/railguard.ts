@@ -140,6 +140,7 @@ export interface Ending {
 export interface Confirm {
   permit?: { ttlSeconds?: number; aud?: string };
   token?: string;
+  proof?: string; // signProof of the rest, for confirm: and the txnId; it needs token.
   redeem?: boolean;
 }
 
@@ -373,7 +374,7 @@ export class Client {
   }
   /** Judges a recorded payment again before it is made. Pay on PROCEED and on nothing else. */
   confirm(txnId: string, asked: Confirm = {}, key?: string): Promise<Confirmation> {
-    return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/confirm`, asked, key);
+    return this.#post(`/v1/transactions/${encodeURIComponent(txnId)}/confirm`, asked, key ?? keyOf(asked));
   }
   /**
    * Takes the leave of a permit, once in the whole cluster. Hand over if the state is "redeemed". pay is

@@ -21,7 +21,7 @@ func (g *Guest) paymentTools(transaction members) []tool {
 		{
 			"confirm", "Confirm a payment", "Judge a screened payment again, right before it is made: one that an officer approved, or one that was let through some time ago. Nothing is counted twice. Pay on PROCEED alone.",
 			transaction.withMore(members{
-				"idempotencyKey": ownKey, "token": payment["token"], "permit": permitSchema,
+				"idempotencyKey": ownKey, "token": payment["token"], "proof": payment["proof"], "permit": permitSchema,
 				"redeem": `{"type":"boolean","description":"Take the leave at once: no other call gets it, and you make the payment now."}`,
 			}), []string{"txnId"}, true, g.confirmPayment,
 		},

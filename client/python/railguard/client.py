@@ -90,10 +90,10 @@ class Client:
     def release(self, txn_id, reason, idempotency_key=None):
         return self._post(_path("/v1/transactions/%s/release", txn_id), {"reason": reason}, idempotency_key)
 
-    def confirm(self, txn_id, permit=None, token=None, redeem=None, idempotency_key=None):
+    def confirm(self, txn_id, permit=None, token=None, redeem=None, idempotency_key=None, proof=None):
         """Judge a recorded payment again before it is made. Pay if the answer's "verdict" is PROCEED."""
-        body = {"permit": permit, "token": token, "redeem": redeem}
-        return self._post(_path("/v1/transactions/%s/confirm", txn_id), body, idempotency_key)
+        body = {"permit": permit, "token": token, "redeem": redeem, "proof": proof}
+        return self._post(_path("/v1/transactions/%s/confirm", txn_id), body, idempotency_key or key_of(body))
 
     def redeem_permit(self, permit, pay=None, idempotency_key=None):
         """Take the leave of a permit, once in the whole cluster. Hand over if the answer's "state" is "redeemed".

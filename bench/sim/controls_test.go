@@ -169,36 +169,66 @@ var controlLimits = Limits{
 	Fleets: map[engine.FleetSlot]engine.USD{1: 110},
 }
 
+// What the leaves of the histories below say.
+const (
+	morning, soon, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T08:00:20.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
+
+	proceed = `"verdict":"PROCEED","list":"0","fleet":"1"`
+	review  = `"verdict":"REVIEW","list":"0","fleet":"1"`
+	held    = proceed + `,"hold":"30"`
+	first   = `"screenedLeaf":0`
+
+	allRedeemed = "where all are to be redeemed" // Ends the names of such histories.
+)
+
+// screened is a screening record.
+func screened(at string, agent int, more string) string {
+	return fmt.Sprintf(`{"kind":"screen","screenedAt":"%s","agent":"%d","amount":"60","name":"x",%s}`, at, agent, more)
+}
+
+// happened is an event.
+func happened(kind, at, more string) string {
+	return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
+}
+
+// approvedOf are the members of an approval.
+func approvedOf(record int) string {
+	return fmt.Sprintf(`"reviewedLeaf":%d,"disposition":"APPROVED","agent":"1","fleet":"1","payBy":"%s"`, record, next)
+}
+
+// doctored is a history with one fault, which the walk through its leaves must find; "": none.
+type doctored struct {
+	name   string
+	leaves []string
+	want   string
+}
+
+func walkDoctored(t *testing.T, all []doctored) {
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			var leaves [][]byte
+			for _, leaf := range c.leaves {
+				leaves = append(leaves, []byte(leaf))
+			}
+			limits := controlLimits
+			if strings.HasSuffix(c.name, allRedeemed) {
+				limits.Need = engine.PermitOfAll
+			}
+			found := checkLeaves(leaves, limits)
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Contains(t, fmt.Sprint(found), c.want)
+		})
+	}
+}
+
 // TestControlLeaves adds one fault at a time to a history without faults. The walk through the
 // leaves must find each.
 func TestControlLeaves(t *testing.T) {
-	const morning, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
-	screen := func(at string, agent int, more string) string {
-		return fmt.Sprintf(`{"kind":"screen","screenedAt":"%s","agent":"%d","amount":"60","name":"x",%s}`, at, agent, more)
-	}
-	event := func(kind, at, more string) string {
-		return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
-	}
-	const proceed, review = `"verdict":"PROCEED","list":"0","fleet":"1"`, `"verdict":"REVIEW","list":"0","fleet":"1"`
-	const held, first = proceed + `,"hold":"30"`, `"screenedLeaf":0`
-	const allRedeemed = "where all are to be redeemed" // Ends the names of such cases.
-	const soon, half = "2000-01-01T08:00:20.000Z", "2000-01-01T08:00:30.000Z"
-	approvedOf := func(record int) string {
-		return fmt.Sprintf(`"reviewedLeaf":%d,"disposition":"APPROVED","agent":"1","fleet":"1","payBy":"%s"`, record, next)
-	}
-	approved := approvedOf(0)
-	again := func(state, at, more string) string {
-		if !strings.Contains(more, `"until"`) {
-			more += `,"until":"` + half + `"`
-		}
-		return fmt.Sprintf(`{"kind":"payment.confirmed","time":"%s","screenedLeaf":0,"state":"%s","listVersion":0,"leftOut":0,%s}`, at, state, more)
-	}
-	told := event("alert.opened", noon, `"alert":"unresolved_payment",`+first)
-	for _, c := range []struct {
-		name   string
-		leaves []string
-		want   string
-	}{
+	screen, event, approved := screened, happened, approvedOf(0)
+	walkDoctored(t, []doctored{
 		{"right", []string{screen(morning, 1, proceed), screen(noon, 2, review), screen(next, 2, proceed)}, ""},
 		{"overspent", []string{screen(morning, 1, proceed), screen(noon, 1, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
 		{"overspent by a child", []string{screen(morning, 1, proceed), screen(noon, 2, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
@@ -232,45 +262,8 @@ func TestControlLeaves(t *testing.T) {
 		{"settled late twice", []string{screen(morning, 1, held), event("hold.released", noon, first), event("hold.settled", noon, first+`,"late":true`),
 			event("hold.settled", noon, first+`,"late":true`)}, "ends a second time"},
 		{"never ended", []string{screen(morning, 1, held), screen(noon, 3, review)}, "never ended"},
-		{"redeemed", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED","until":"`+half+`"`), event("due", noon, `"state":"unresolved",`+first), told}, ""},
-		{"redeemed twice", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), again("redeemed", soon, `"verdict":"PROCEED"`)}, "leaf 0 was redeemed (true)"},
-		{"confirmed after it was redeemed", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), again("held", soon, `"verdict":"PROCEED"`)}, "leaf 0 was redeemed (true)"},
-		{"redeemed after it was settled", []string{screen(morning, 1, held), event("hold.settled", soon, first), again("redeemed", soon, `"verdict":"PROCEED"`)}, `"settled" or unresolved`},
-		{"redeemed too late", []string{screen(morning, 1, held), again("redeemed", noon, `"verdict":"PROCEED"`)}, "the leave of leaf 0 ended at"},
-		{"redeemed after its permit", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED","permitEnds":"`+soon+`"`)}, "the permit ended at"},
-		{"redeemed without leave", []string{screen(morning, 1, review), again("redeemed", soon, `"verdict":"PROCEED"`)}, "leaf 0 had no leave"},
-		{"redeemed of a revoked one", []string{screen(morning, 1, held), event("agent.revoked", morning, `"agent":"1"`), again("redeemed", soon, `"verdict":"PROCEED"`)}, "agent 1 is revoked"},
-		{"redeemed and returned", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"expired",`+first)}, "leaf 0 returns by itself, redeemed: true"},
-		{"redeemed, silent and untold", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"unresolved",`+first)}, "0 alerts tell of it"},
-		{"redeemed, silent and told twice", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"unresolved",`+first), told, told}, "2 alerts tell of it"},
-		{"a REVIEW that takes the leave", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"REVIEW"`)}, "REVIEW leaves leaf 0 redeemed"},
-		{"counted twice", []string{screen(morning, 1, held), again("held", soon, `"verdict":"REVIEW","rule":"R11_DAILY_LIMIT"`)}, "R11_DAILY_LIMIT again, and all that counts has room"},
-		{"over the limit by an approval", []string{screen(morning, 1, held), event("review.dispositioned", morning, approvedOf(9)), again("held", soon, `"verdict":"PROCEED"`)}, "goes through again, and agent 1 is over its limit"},
-		{"a BLOCK that counts", []string{screen(morning, 1, held), again("released", soon, `"verdict":"BLOCK"`), screen(soon, 1, review)}, "judged a BLOCK, and still counts"},
-		{"a BLOCK that counts at the end", []string{screen(morning, 1, held), again("released", soon, `"verdict":"BLOCK"`)}, "still counts at the end"},
-		{"a BLOCK", []string{screen(morning, 1, held), again("released", soon, `"verdict":"BLOCK"`), event("hold.released", soon, first), screen(soon, 1, proceed)}, ""},
-		{"approved, not redeemed and unmarked", []string{screen(morning, 1, review), event("review.dispositioned", morning, approvedOf(0)), event("hold.settled", soon, first)}, "unpermitted: false"},
-		{"approved, redeemed and marked", []string{screen(morning, 1, review), event("review.dispositioned", morning, approvedOf(0)), again("redeemed", soon, `"verdict":"PROCEED"`),
-			event("hold.settled", soon, first+`,"unpermitted":true`)}, "unpermitted: true"},
 		{"time goes back", []string{screen(noon, 1, review), screen(morning, 1, review)}, "after"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var leaves [][]byte
-			for _, leaf := range c.leaves {
-				leaves = append(leaves, []byte(leaf))
-			}
-			limits := controlLimits
-			if strings.HasSuffix(c.name, allRedeemed) {
-				limits.Need = engine.PermitOfAll
-			}
-			found := checkLeaves(leaves, limits)
-			if c.want == "" {
-				require.Empty(t, found)
-				return
-			}
-			require.Contains(t, fmt.Sprint(found), c.want)
-		})
-	}
+	})
 }
 
 // TestControlCalls adds one fault at a time to the answers of calls. The comparison of the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -173,5 +174,40 @@ func TestLeaveLapses(t *testing.T) {
 		require.NotZero(t, before)
 		require.NotZero(t, after)
 		h.CheckAll(t, w, spendLimits)
+	})
+}
+
+// TestControlOfLeaves does the same as TestControlLeaves to histories in which payments are confirmed and
+// redeemed.
+func TestControlOfLeaves(t *testing.T) {
+	screen, event := screened, happened
+	again := func(state, at, more string) string {
+		if !strings.Contains(more, `"until"`) {
+			more += `,"until":"2000-01-01T08:00:30.000Z"`
+		}
+		return fmt.Sprintf(`{"kind":"payment.confirmed","time":"%s","screenedLeaf":0,"state":"%s","listVersion":0,"leftOut":0,%s}`, at, state, more)
+	}
+	told := event("alert.opened", noon, `"alert":"unresolved_payment",`+first)
+	walkDoctored(t, []doctored{
+		{"redeemed", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"unresolved",`+first), told}, ""},
+		{"redeemed twice", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), again("redeemed", soon, `"verdict":"PROCEED"`)}, "leaf 0 was redeemed (true)"},
+		{"confirmed after it was redeemed", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), again("held", soon, `"verdict":"PROCEED"`)}, "leaf 0 was redeemed (true)"},
+		{"redeemed after it was settled", []string{screen(morning, 1, held), event("hold.settled", soon, first), again("redeemed", soon, `"verdict":"PROCEED"`)}, `"settled" or unresolved`},
+		{"redeemed too late", []string{screen(morning, 1, held), again("redeemed", noon, `"verdict":"PROCEED"`)}, "the leave of leaf 0 ended at"},
+		{"redeemed after its permit", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED","permitEnds":"`+soon+`"`)}, "the permit ended at"},
+		{"redeemed without leave", []string{screen(morning, 1, review), again("redeemed", soon, `"verdict":"PROCEED"`)}, "leaf 0 had no leave"},
+		{"redeemed of a revoked one", []string{screen(morning, 1, held), event("agent.revoked", morning, `"agent":"1"`), again("redeemed", soon, `"verdict":"PROCEED"`)}, "agent 1 is revoked"},
+		{"redeemed and returned", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"expired",`+first)}, "leaf 0 returns by itself, redeemed: true"},
+		{"redeemed, silent and untold", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"unresolved",`+first)}, "0 alerts tell of it"},
+		{"redeemed, silent and told twice", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"PROCEED"`), event("due", noon, `"state":"unresolved",`+first), told, told}, "2 alerts tell of it"},
+		{"a REVIEW that takes the leave", []string{screen(morning, 1, held), again("redeemed", soon, `"verdict":"REVIEW"`)}, "REVIEW leaves leaf 0 redeemed"},
+		{"counted twice", []string{screen(morning, 1, held), again("held", soon, `"verdict":"REVIEW","rule":"R11_DAILY_LIMIT"`)}, "R11_DAILY_LIMIT again, and all that counts has room"},
+		{"over the limit by an approval", []string{screen(morning, 1, held), event("review.dispositioned", morning, approvedOf(9)), again("held", soon, `"verdict":"PROCEED"`)}, "goes through again, and agent 1 is over its limit"},
+		{"a BLOCK that counts", []string{screen(morning, 1, held), again("released", soon, `"verdict":"BLOCK"`), screen(soon, 1, review)}, "judged a BLOCK, and still counts"},
+		{"a BLOCK that counts at the end", []string{screen(morning, 1, held), again("released", soon, `"verdict":"BLOCK"`)}, "still counts at the end"},
+		{"a BLOCK", []string{screen(morning, 1, held), again("released", soon, `"verdict":"BLOCK"`), event("hold.released", soon, first), screen(soon, 1, proceed)}, ""},
+		{"approved, not redeemed and unmarked", []string{screen(morning, 1, review), event("review.dispositioned", morning, approvedOf(0)), event("hold.settled", soon, first)}, "unpermitted: false"},
+		{"approved, redeemed and marked", []string{screen(morning, 1, review), event("review.dispositioned", morning, approvedOf(0)), again("redeemed", soon, `"verdict":"PROCEED"`),
+			event("hold.settled", soon, first+`,"unpermitted":true`)}, "unpermitted: true"},
 	})
 }

@@ -48,7 +48,7 @@ var Small = []*Scope{
 	},
 }
 
-// Large are scopes that take a minute and 2.5 GB.
+// Large are scopes that take a minute and a half, and 2.5 GB.
 var Large = []*Scope{
 	{
 		Name: "a call with a key, three nodes and terms", Nodes: 3, Limit: 1, Day: 8, Terms: 3, Proposals: 2, Attempts: 2, Log: 6, Time: 0,

@@ -20,6 +20,7 @@ type Error struct {
 	Disposition      string        `json:"disposition,omitempty"`
 	ReviewedAt       Time          `json:"reviewedAt,omitempty"`
 	State            string        `json:"state,omitempty"`
+	RedeemedAt       Time          `json:"redeemedAt,omitempty"`
 	AcknowledgedAt   Time          `json:"acknowledgedAt,omitempty"`
 	AcknowledgedBy   string        `json:"acknowledgedBy,omitempty"`
 	Reason           string        `json:"reason,omitempty"`

@@ -101,8 +101,8 @@ func (h *History) repeatLeave(ctx context.Context, host *Host, l *leave) {
 	}
 }
 
-// latest is among how many of the newest payments a client chooses, so that several clients choose the
-// same one.
+// latest is among how many of the newest payments a client chooses in most turns, so that several
+// clients choose the same one.
 const latest = 12
 
 // drawLeave chooses what a client asks; nil: there is no payment yet.
@@ -113,7 +113,11 @@ func (h *History) drawLeave(random *rand.Rand, name string) *leave {
 	if len(from) == 0 {
 		return nil
 	}
-	l := &leave{of: from[len(from)-1-random.IntN(min(len(from), latest))], op: uint8(1 + random.IntN(3)), name: name}
+	among := min(len(from), latest)
+	if random.IntN(4) == 0 { // The hold of the first ones may be over.
+		among = len(from)
+	}
+	l := &leave{of: from[len(from)-1-random.IntN(among)], op: uint8(1 + random.IntN(3)), name: name}
 	l.listed = random.IntN(15) == 0
 	if l.op == wire.PayRedeem && random.IntN(3) == 0 {
 		l.until = l.of.At - l.of.At%engine.Millisecond + engine.Time(random.IntN(8000))*engine.Millisecond

@@ -21,7 +21,7 @@ import (
 )
 
 // Holds and webhooks across killed leaders (C23, C24). In each round callers hold payments under
-// the daily limit of a new agent. A settler settles some and releases some; some are left, and are
+// the daily limit of a new agent. Half of them are redeemed, by two at once. A settler settles some and releases some; some are left, and are
 // unresolved at their end. Meanwhile log time is moved on, so that the time of earlier rounds'
 // holds is over, and the leader dies. A receiver gets the events by webhook, and now and then refuses one.
 const (
@@ -149,6 +149,7 @@ type heldPayment struct {
 	verdict string
 	settled engine.USD // 0: the payment was not settled.
 	end     string     // What the hold must become: settled, released or unresolved; "": nothing was held.
+	taken   bool       // It was redeemed.
 }
 
 // holdsOfRound are the payments of one agent.
@@ -174,6 +175,11 @@ func (s *stage) payHeld(ctx context.Context, settler *caller, token, key string,
 		return p, nil
 	}
 	path := "/v1/transactions/" + told.TxnID
+	if p.taken = n%2 == 0; p.taken {
+		if err := s.takeLeave(ctx, path, key); err != nil {
+			return p, err
+		}
+	}
 	switch n % 3 {
 	case 0:
 		p.end, p.settled = "settled", engine.USD(n%10)*engine.Dollar
@@ -188,6 +194,30 @@ func (s *stage) payHeld(ctx context.Context, settler *caller, token, key string,
 		err = fmt.Errorf("%s was to be %s: %d %.200s", p.txn, p.end, a.status, a.body)
 	}
 	return p, err
+}
+
+// takeLeave redeems a payment twice at once, with a key each. One of the two gets it.
+func (s *stage) takeLeave(ctx context.Context, path, key string) error {
+	var answers [2]*answer
+	var failed [2]error
+	var both sync.WaitGroup
+	for i := range answers {
+		both.Go(func() {
+			answers[i], failed[i] = s.persist(ctx, s.caller, path+"/confirm", fmt.Sprintf("%s-%d", key, i), map[string]any{"redeem": true})
+		})
+	}
+	both.Wait()
+	if err := errors.Join(failed[:]...); err != nil {
+		return err
+	}
+	one, other := answers[0], answers[1]
+	if one.status != http.StatusOK {
+		one, other = other, one
+	}
+	if one.status != http.StatusOK || other.status != http.StatusConflict || !strings.Contains(string(other.body), "permit_used") {
+		s.findings.add("%s was redeemed by two at once: %d %.200s, %d %.200s", path, one.status, one.body, other.status, other.body)
+	}
+	return nil
 }
 
 // holdsAndWebhooks is C23 and C24.
@@ -241,7 +271,7 @@ func holdsAndWebhooks(ctx context.Context, s *stage) error {
 
 // subscribe makes the webhook.
 func (s *stage) subscribe(ctx context.Context, r *receiver) error {
-	a, err := s.persist(ctx, s.caller, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed"}})
+	a, err := s.persist(ctx, s.caller, "/v1/webhooks", randomHex(8), map[string]any{"url": r.address, "types": []string{"hold.*", "screen.*", "screen.proceed", "payment.*"}})
 	if err != nil {
 		return err
 	}
@@ -384,11 +414,14 @@ func happened(told []toldEvent) map[string][]string {
 // as callers were told. All nodes must show the same events, and the receiver must have got
 // each of them.
 func (s *stage) endings(ctx context.Context, r *receiver, rounds []*holdsOfRound) error {
-	const types = "hold.*,screen.*,screen.proceed"
+	const types = "hold.*,screen.*,screen.proceed,payment.*"
 	wanted, events, holds := make(map[string][]string), 0, 0
 	for _, one := range rounds {
 		for _, p := range one.made {
 			all := []string{"screen." + strings.ToLower(p.verdict)}
+			if p.taken {
+				all = append(all, "payment.confirmed", "payment.redeemed")
+			}
 			if p.end != "" {
 				all = append(all, "hold."+p.end)
 				holds++

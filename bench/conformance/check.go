@@ -64,7 +64,7 @@ func Checks() []Check {
 		reviewChecks, auditChecks, healthChecks,
 		jsonChecks, tokenChecks, statusListChecks, httpChecks, idempotencyChecks, batchChecks, registrationChecks,
 		whitelistChecks, ownershipChecks, policyChecks, queueChecks, historyChecks, evidenceChecks,
-		permitChecks, gatewayChecks, possessionChecks, matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
+		permitChecks, gatewayChecks, possessionChecks, confirmChecks, matchChecks, limitChecks, inputChecks, roleChecks, tenantChecks, keyChecks,
 		listSwitchChecks, clockChecks, ledgerChecks,
 	}
 	all := slices.Clone(writtenChecks)

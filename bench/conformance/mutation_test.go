@@ -134,6 +134,18 @@ var mutations = []mutation{
 	{"pay_hash is of another payment", "P06", permitWith("pay_hash", "RkNeX_3n-yoaAIqKC4brJrCbHq0tRQqAnOnTZynI34s")},
 	{"pay names another rail", "P06", permitWith("pay.rail", "USDT")},
 	{"a permit is taken for a credential", "P08", silence("R1_NO_CREDENTIAL")},
+	{"two callers are told that they redeemed", "P11", func(s *spoiled) {
+		if s.path == redeemPath && s.tree["code"] == "permit_used" {
+			s.status = 200
+		}
+	}},
+	{"a used permit is told by another code", "P12", code("permit_used", "invalid_transition", 409)},
+	{"a refused redeem says that it was redeemed", "P13", func(s *spoiled) {
+		if s.path == redeemPath && s.tree["state"] == "refused" {
+			s.tree["state"] = "redeemed"
+		}
+	}},
+	{"a settle does not say that nobody redeemed", "P22", func(s *spoiled) { delete(s.tree, "unpermitted") }},
 	{"a gateway lets every verdict through", "P39", gatewaySays("payment_refused", func(s *spoiled) { s.status = 200 })},
 	{"a gateway tells the rule", "P39", gatewaySays("payment_refused", func(s *spoiled) { s.tree["rule"] = "R7_COUNTERPARTY_NAME_OFAC" })},
 	{"a gateway lets through what it cannot read", "P39", gatewaySays("request_unmapped", func(s *spoiled) { s.status = 200 })},

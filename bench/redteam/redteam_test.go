@@ -77,6 +77,8 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T35", "the sign-in reads its body strictly", w.doubledKey),
 		check("T36", "no cell of a CSV begins a formula", w.spreadsheet),
 		check("T51/cases", "nobody outside the house learns of a sanctions case: not by reads, errors, times, records or numbers", w.noCaseOutside),
+		check("P08/forged", "a permit that another key signed is not redeemed", w.forgedPermit),
+		check("P20", "who asks for leave does not learn of a report about his payment", w.toldOfReport),
 		check("T51/told", "neither events nor webhooks nor metrics tell whoever was blocked of a sanctions case", w.nobodyToldOfCases),
 		check("T37/told", "strangers hear ready or not ready", w.told),
 	)

@@ -14,6 +14,7 @@ import (
 type Limits struct {
 	Agents map[engine.AgentSlot]Account // An agent that is not in the map has no limit.
 	Fleets map[engine.FleetSlot]engine.USD
+	Need   engine.PermitNeed // Which payments are to be redeemed before they are settled.
 }
 
 // Account is what the books know of an agent.
@@ -37,7 +38,8 @@ func (l Limits) chain(agent engine.AgentSlot) (slots []engine.AgentSlot) {
 // amounts count as spent. Approved reviews count, too, but are not refused because of a limit. No
 // payment goes through while its agent, an ancestor, its operator or its user is suspended or
 // revoked. Each payment ends once: it is settled or released, or it expires when its time is over
-// and not before. A review has at most one disposition. A verdict is made with the list and the
+// and not before. It is redeemed at most once, and returns by itself neither then nor ever after
+// (leavebooks.go). A review has at most one disposition. A verdict is made with the list and the
 // fleet in force. Time never goes back.
 type books struct {
 	found    problems
@@ -46,7 +48,9 @@ type books struct {
 	spent    map[string]engine.USD                 // Spent amounts, by subject and date.
 	stopped  map[string]string                     // By subject: whether it is suspended or revoked.
 	disposed map[int64]int
-	paid     map[int64]*paid // Payments with the verdict PROCEED, by their leaf.
+	paid     map[int64]*paid // Payments that went through or were approved, by their leaf.
+	blocked  int64           // The payment that the last leaf judged a BLOCK; -1: none.
+	silent   map[int64]int   // How many alerts tell of each payment that was redeemed and is unresolved.
 	list     int64
 	last     string
 
@@ -56,7 +60,7 @@ type books struct {
 func newBooks(limits Limits) *books {
 	b := &books{
 		limits: limits, fleet: map[engine.AgentSlot]engine.FleetSlot{}, spent: map[string]engine.USD{},
-		stopped: map[string]string{}, disposed: map[int64]int{}, paid: map[int64]*paid{}, counts: map[string]int{},
+		stopped: map[string]string{}, disposed: map[int64]int{}, paid: map[int64]*paid{}, counts: map[string]int{}, blocked: -1, silent: map[int64]int{},
 	}
 	for slot, account := range limits.Agents {
 		b.fleet[slot] = account.Fleet
@@ -87,7 +91,10 @@ func (b *books) leaf(i int, leaf []byte) {
 	agent := engine.AgentSlot(digits(member(leaf, "agent")))
 	amount := engine.USD(digits(member(leaf, "amount")))
 	fleet := engine.FleetSlot(digits(member(leaf, "fleet")))
+	b.withdrawn(i, leaf)
 	switch kind := member(leaf, "kind"); kind {
+	case "payment.confirmed", "payment.redeemed":
+		b.leave(i, at, leaf)
 	case "screen":
 		if list := digits(member(leaf, "list")); list != b.list { // The edge must have used the list in force.
 			b.found.add("leaf %d: judged with list %d, active is %d", i, list, b.list)
@@ -99,13 +106,15 @@ func (b *books) leaf(i int, leaf []byte) {
 		if member(leaf, "verdict") == "PROCEED" {
 			b.proceed(i, agent, member(leaf, "user"))
 			b.book(i, date, agent, fleet, amount, true)
-			b.hold(i, at, member(leaf, "hold"), paid{agent: agent, fleet: fleet, amount: amount, date: date})
+			b.hold(i, at, member(leaf, "hold"), paid{agent: agent, fleet: fleet, user: member(leaf, "user"), amount: amount, date: date})
 		}
 	case "hold.settled", "hold.released", "due":
 		if kind == "due" && member(leaf, "state") == "" {
 			break // It follows from the time, and no account changes.
 		}
 		b.finish(i, at, kind, amount, leaf)
+	case "alert.opened":
+		b.alert(leaf)
 	case "list.activated":
 		b.list = number(leaf, "listVersion")
 	case "fleet.assigned":
@@ -120,6 +129,7 @@ func (b *books) leaf(i int, leaf []byte) {
 		if member(leaf, "disposition") == "APPROVED" {
 			b.counts["approved"]++
 			b.book(i, date, agent, fleet, amount, false)
+			b.paid[reviewed] = &paid{agent: agent, fleet: fleet, amount: amount, date: date, approved: true, until: instant(member(leaf, "payBy"))}
 		}
 	default:
 		subject, event, _ := strings.Cut(kind, ".")
@@ -190,6 +200,7 @@ func (b *books) add(i int, purse string, amount, limit engine.USD, limited bool)
 type paid struct {
 	agent  engine.AgentSlot
 	fleet  engine.FleetSlot
+	user   string
 	amount engine.USD
 	date   string
 	until  time.Time // When the hold expires.
@@ -197,6 +208,8 @@ type paid struct {
 	late   bool      // The payment was settled after its hold had ended.
 
 	unresolved bool // The time of its hold is over, and it still counts.
+	approved   bool // An officer let it go through.
+	redeemed   bool // Its leave was taken.
 }
 
 func (b *books) hold(i int, at, seconds string, p paid) {
@@ -215,6 +228,7 @@ func (b *books) finish(i int, at, kind string, amount engine.USD, leaf []byte) {
 	if kind == "due" {
 		how = member(leaf, "state")
 	}
+	b.checkOver(i, record, p, how, leaf)
 	if how == "unresolved" { // It goes on counting, and may still be settled or released.
 		if p != nil && (p.unresolved || p.ended != "" || !p.until.IsZero() && instant(at).Before(p.until)) {
 			b.found.add("leaf %d: leaf %d is unresolved, and had ended or was held until later", i, record)
@@ -226,8 +240,6 @@ func (b *books) finish(i int, at, kind string, amount engine.USD, leaf []byte) {
 	}
 	late := strings.Contains(string(leaf), `"late":true`)
 	switch {
-	case p == nil && kind == "due": // An approval that returned by itself: the policy of schedules keeps it.
-		b.found.add("leaf %d: leaf %d is %s, and the policy lets nothing return", i, record, how)
 	case p == nil || how == "expired" && (p.until.IsZero() || instant(at).Before(p.until)):
 		b.found.add("leaf %d: leaf %d is %s, and was not held until then", i, record, how)
 	case late != (p.ended != ""):
@@ -255,6 +267,7 @@ const endsWithin = 5 * time.Second
 
 // end checks that there is no hold whose time is over.
 func (b *books) end() {
+	b.endLeaves()
 	for record, p := range b.paid {
 		if !p.until.IsZero() && p.ended == "" && !p.unresolved && p.until.Add(endsWithin).Before(instant(b.last)) {
 			b.found.add("leaf %d: held until %v, and never ended by %s", record, p.until, b.last)

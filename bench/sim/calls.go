@@ -84,27 +84,37 @@ func (h *History) screen(host *Host, p *payment) (body []byte, fleet engine.Flee
 	if node == nil || node.Agent(p.agent) == nil || p.user != 0 && node.User(p.user) == nil {
 		return nil, 0
 	}
-	settings, agent := node.Settings(), node.Agent(p.agent)
-	s := wire.Screen{
-		Idem: h.lookForKey(node, p.idem), Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount, Hold: p.hold,
-		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
-	}
-	fleet = foldAgent(node, &s.Basis, p.agent)
+	s, fleet := judge(node, p)
+	s.Idem, s.Hold = h.lookForKey(node, p.idem), p.hold
 	s.Fragment = fmt.Appendf(nil, `"name":"%s","agent":"%d","amount":"%d","fleet":"%d","list":"%d"`, p.name, p.agent, p.amount, fleet, s.Basis.List)
 	if p.user != 0 {
-		user := node.User(p.user)
-		s.User, s.UserVersion, s.UserExpires = p.user, user.CredentialVersion, user.ExpiresAt
-		s.Basis.Fold(engine.RevUser, uint32(p.user), user.Rev)
 		s.Fragment = fmt.Appendf(s.Fragment, `,"user":"%d"`, p.user)
-	}
-	if len(p.causes) > 0 {
-		s.Mask, s.Subs, s.Causes = 1<<p.rule, []byte{1}, p.causes
 	}
 	if p.hold != 0 {
 		s.Fragment = fmt.Appendf(s.Fragment, `,"hold":"%d"`, p.hold)
 	}
 	s.Fragment = inRecord(s.Fragment)
 	return wire.Encode(&s), fleet
+}
+
+// judge judges a payment as an edge does, from its node's state. It also returns the fleet in which it
+// saw the agent.
+func judge(node *cluster.Node, p *payment) (s wire.Screen, fleet engine.FleetSlot) {
+	settings, agent := node.Settings(), node.Agent(p.agent)
+	s = wire.Screen{
+		Agent: p.agent, Version: agent.CredentialVersion, Expires: agent.ExpiresAt, Amount: p.amount,
+		Basis: engine.Basis{List: settings.ListVersion, Policy: settings.Policy.Version, Matcher: settings.Matcher, Rules: settings.Rules().Number},
+	}
+	fleet = foldAgent(node, &s.Basis, p.agent)
+	if p.user != 0 {
+		user := node.User(p.user)
+		s.User, s.UserVersion, s.UserExpires = p.user, user.CredentialVersion, user.ExpiresAt
+		s.Basis.Fold(engine.RevUser, uint32(p.user), user.Rev)
+	}
+	if len(p.causes) > 0 {
+		s.Mask, s.Subs, s.Causes = 1<<p.rule, []byte{1}, p.causes
+	}
+	return s, fleet
 }
 
 // Screen has a node screen a payment under a name nobody else uses, once.
@@ -114,7 +124,7 @@ func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
 		return nil
 	}
 	op := h.begin(host, wire.KindScreen, p.name)
-	op.Agent, op.Fleet = p.agent, fleet
+	op.Agent, op.Fleet, op.User = p.agent, fleet, p.user
 	return h.once(ctx, host, op, body)
 }
 
@@ -123,7 +133,7 @@ func (h *History) Screen(ctx context.Context, host *Host, p payment) *Op {
 // may be another payment.
 func (h *History) Pay(ctx context.Context, at func(try int) *Host, p payment, stop <-chan struct{}) *Op {
 	op := h.begin(at(0), wire.KindScreen, p.name)
-	op.Agent = p.agent
+	op.Agent, op.User = p.agent, p.user
 	return h.insist(ctx, at, op, stop, func(host *Host) (body []byte) {
 		body, op.Fleet = h.screen(host, &p)
 		return body
@@ -236,26 +246,37 @@ func (h *History) Dispose(ctx context.Context, at func(try int) *Host, pick func
 		Agent:       held.Agent, Fleet: held.Fleet, Amount: engine.Dollar,
 	}
 	if idem == nil {
-		return h.once(ctx, at(0), op, wire.Encode(&disposition))
+		h.once(ctx, at(0), op, wire.Encode(&disposition))
+	} else {
+		h.insist(ctx, at, op, stop, func(host *Host) []byte {
+			node := host.Node()
+			if node == nil {
+				return nil
+			}
+			disposition.Idem = h.lookForKey(node, idem)
+			return wire.Encode(&disposition)
+		})
 	}
-	return h.insist(ctx, at, op, stop, func(host *Host) []byte {
-		node := host.Node()
-		if node == nil {
-			return nil
-		}
-		disposition.Idem = h.lookForKey(node, idem)
-		return wire.Encode(&disposition)
-	})
+	if op.Err == nil && disposition.Disposition == wire.Approved {
+		h.mu.Lock()
+		h.approved = append(h.approved, held)
+		h.mu.Unlock()
+	}
+	return op
 }
 
-// Finish settles or releases one of the payments that clients got as an answer. Several clients
+// Finish settles or releases one of the payments that clients got as an answer, or that an officer approved. Several clients
 // may finish the same payment, and some do it too late. With a key it tries until it gets an
 // answer.
 func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(count int) int, name string, idem *wire.Idem, stop <-chan struct{}) *Op {
 	h.mu.Lock()
 	var paid *Op
-	if len(h.paid) > 0 {
-		paid = h.paid[pick(len(h.paid))]
+	from := h.paid
+	if len(h.approved) > 0 && pick(5) == 0 {
+		from = h.approved
+	}
+	if len(from) > 0 {
+		paid = from[pick(len(from))]
 	}
 	h.mu.Unlock()
 	if paid == nil {
@@ -264,7 +285,7 @@ func (h *History) Finish(ctx context.Context, at func(try int) *Host, pick func(
 	op := h.begin(at(0), wire.KindHold, name)
 	op.Agent = paid.Agent
 	outcome := wire.Hold{
-		Op: wire.HoldRelease, Leaf: paid.Leaf, Agent: paid.Agent, Fleet: paid.Fleet, Verdict: engine.Proceed,
+		Op: wire.HoldRelease, Leaf: paid.Leaf, Agent: paid.Agent, Fleet: paid.Fleet, Verdict: paid.said(),
 		ScreenedAt: paid.At, Recorded: engine.Dollar, Forwarded: true, // There are no keys, so that no settler could end it.
 	}
 	if pick(2) == 0 {

@@ -77,7 +77,11 @@ const shortestHold = 30
 // would cost more than all the rest of a schedule.
 func (h *History) hold(w *World) {
 	for i := range 12 {
-		h.Screen(context.Background(), w.hosts[i%len(w.hosts)], payment{name: fmt.Sprintf("hold-%d", i), agent: grandchild, amount: engine.Dollar, hold: shortestHold})
+		name := fmt.Sprintf("hold-%d", i)
+		held := h.Screen(context.Background(), w.hosts[i%len(w.hosts)], payment{name: name, agent: grandchild, amount: engine.Dollar, hold: shortestHold})
+		if i%3 == 0 && held != nil && held.Err == nil && held.Verdict == "PROCEED" { // These never return by themselves.
+			h.Leave(context.Background(), w.hosts[0], &leave{of: held, op: wire.PayRedeem, name: "redeem " + name})
+		}
 		time.Sleep(300 * time.Millisecond)
 	}
 	for _, host := range w.hosts {
@@ -143,7 +147,7 @@ func (l *load) client(c int, random *rand.Rand) {
 		if random.IntN(3) == 0 {
 			pay.hold = shortestHold
 		}
-		switch n := random.IntN(28); {
+		switch n := random.IntN(34); {
 		case n < 9:
 			h.Screen(ctx, host, pay)
 		case n < 15: // The client tries at any node until it gets an answer.
@@ -171,6 +175,8 @@ func (l *load) client(c int, random *rand.Rand) {
 				idem = keyOf(name)
 			}
 			h.Finish(ctx, any, random.IntN, name, idem, l.stop)
+		case n < 33:
+			l.takeLeave(ctx, any, random, name)
 		case i > 20 && c == 0:
 			h.Revoke(ctx, host, outcast, name)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -168,24 +169,66 @@ var controlLimits = Limits{
 	Fleets: map[engine.FleetSlot]engine.USD{1: 110},
 }
 
+// What the leaves of the histories below say.
+const (
+	morning, soon, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T08:00:20.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
+
+	proceed = `"verdict":"PROCEED","list":"0","fleet":"1"`
+	review  = `"verdict":"REVIEW","list":"0","fleet":"1"`
+	held    = proceed + `,"hold":"30"`
+	first   = `"screenedLeaf":0`
+
+	allRedeemed = "where all are to be redeemed" // Ends the names of such histories.
+)
+
+// screened is a screening record.
+func screened(at string, agent int, more string) string {
+	return fmt.Sprintf(`{"kind":"screen","screenedAt":"%s","agent":"%d","amount":"60","name":"x",%s}`, at, agent, more)
+}
+
+// happened is an event.
+func happened(kind, at, more string) string {
+	return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
+}
+
+// approvedOf are the members of an approval.
+func approvedOf(record int) string {
+	return fmt.Sprintf(`"reviewedLeaf":%d,"disposition":"APPROVED","agent":"1","fleet":"1","payBy":"%s"`, record, next)
+}
+
+// doctored is a history with one fault, which the walk through its leaves must find; "": none.
+type doctored struct {
+	name   string
+	leaves []string
+	want   string
+}
+
+func walkDoctored(t *testing.T, all []doctored) {
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			var leaves [][]byte
+			for _, leaf := range c.leaves {
+				leaves = append(leaves, []byte(leaf))
+			}
+			limits := controlLimits
+			if strings.HasSuffix(c.name, allRedeemed) {
+				limits.Need = engine.PermitOfAll
+			}
+			found := checkLeaves(leaves, limits)
+			if c.want == "" {
+				require.Empty(t, found)
+				return
+			}
+			require.Contains(t, fmt.Sprint(found), c.want)
+		})
+	}
+}
+
 // TestControlLeaves adds one fault at a time to a history without faults. The walk through the
 // leaves must find each.
 func TestControlLeaves(t *testing.T) {
-	const morning, noon, next = "2000-01-01T08:00:00.000Z", "2000-01-01T12:00:00.000Z", "2000-01-02T00:00:00.000Z"
-	screen := func(at string, agent int, more string) string {
-		return fmt.Sprintf(`{"kind":"screen","screenedAt":"%s","agent":"%d","amount":"60","name":"x",%s}`, at, agent, more)
-	}
-	event := func(kind, at, more string) string {
-		return fmt.Sprintf(`{"kind":"%s","time":"%s","amount":"60","name":"x",%s}`, kind, at, more)
-	}
-	const proceed, review = `"verdict":"PROCEED","list":"0","fleet":"1"`, `"verdict":"REVIEW","list":"0","fleet":"1"`
-	const held, first = proceed + `,"hold":"30"`, `"screenedLeaf":0`
-	const approved = `"reviewedLeaf":0,"disposition":"APPROVED","agent":"1","fleet":"1"`
-	for _, c := range []struct {
-		name   string
-		leaves []string
-		want   string
-	}{
+	screen, event, approved := screened, happened, approvedOf(0)
+	walkDoctored(t, []doctored{
 		{"right", []string{screen(morning, 1, proceed), screen(noon, 2, review), screen(next, 2, proceed)}, ""},
 		{"overspent", []string{screen(morning, 1, proceed), screen(noon, 1, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
 		{"overspent by a child", []string{screen(morning, 1, proceed), screen(noon, 2, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
@@ -205,8 +248,11 @@ func TestControlLeaves(t *testing.T) {
 		{"held counts", []string{screen(morning, 1, held), screen(morning, 1, proceed)}, "agent 1 on 2000-01-01 spent 120 of 100"},
 		{"room after a release", []string{screen(morning, 2, held), event("hold.released", noon, first), screen(noon, 3, proceed)}, ""},
 		{"room of a settle for less", []string{screen(morning, 1, held), event("hold.settled", morning, first), screen(noon, 1, proceed)}, "spent 120"},
-		{"expired", []string{screen(morning, 1, held), event("due", noon, `"type":"hold.expired","state":"expired",`+first), screen(noon, 1, proceed)}, ""},
+		{"returned by itself", []string{screen(morning, 1, held), event("due", noon, `"state":"expired",`+first)}, "returns by itself, redeemed: false"},
+		{"expired, " + allRedeemed, []string{screen(morning, 1, held), event("due", noon, `"type":"hold.expired","state":"expired",`+first), screen(noon, 1, proceed)}, ""},
 		{"expired too early", []string{screen(noon, 1, held), event("due", noon, `"type":"hold.expired","state":"expired",`+first)}, "was not held until then"},
+		{"unresolved, " + allRedeemed, []string{screen(morning, 1, held), event("due", noon, `"state":"unresolved",`+first)}, "nobody redeemed it"},
+		{"settled, " + allRedeemed, []string{screen(morning, 1, held), event("hold.settled", morning, first)}, "unpermitted: false"},
 		{"unresolved counts", []string{screen(morning, 1, held), event("due", noon, `"type":"hold.unresolved","state":"unresolved",`+first), screen(noon, 1, proceed)}, "spent 120 of 100"},
 		{"unresolved too early", []string{screen(noon, 1, held), event("due", noon, `"type":"hold.unresolved","state":"unresolved",`+first)}, "held until later"},
 		{"unresolved twice", []string{screen(morning, 1, held), event("due", noon, `"state":"unresolved",`+first), event("due", noon, `"state":"unresolved",`+first)}, "had ended"},
@@ -217,20 +263,7 @@ func TestControlLeaves(t *testing.T) {
 			event("hold.settled", noon, first+`,"late":true`)}, "ends a second time"},
 		{"never ended", []string{screen(morning, 1, held), screen(noon, 3, review)}, "never ended"},
 		{"time goes back", []string{screen(noon, 1, review), screen(morning, 1, review)}, "after"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var leaves [][]byte
-			for _, leaf := range c.leaves {
-				leaves = append(leaves, []byte(leaf))
-			}
-			found := checkLeaves(leaves, controlLimits)
-			if c.want == "" {
-				require.Empty(t, found)
-				return
-			}
-			require.Contains(t, fmt.Sprint(found), c.want)
-		})
-	}
+	})
 }
 
 // TestControlCalls adds one fault at a time to the answers of calls. The comparison of the

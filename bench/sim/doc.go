@@ -21,6 +21,6 @@
 //   - world.go: hosts and their processes; network.go, stream.go; disk.go and files.go: a process's syncs, and
 //     what a host's folder keeps of them.
 //   - faults.go, scope.go, members.go, builds.go: what is done to them.
-//   - calls.go, clients.go, history.go: what callers do and are told.
-//   - invariants.go, books.go, trace.go: whether it holds.
+//   - calls.go, clients.go, leave.go, history.go: what callers do and are told.
+//   - invariants.go, books.go, leavebooks.go, trace.go: whether it holds.
 package sim

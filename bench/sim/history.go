@@ -37,6 +37,10 @@ type Op struct {
 	Verdict string
 	Reviews uint64      // For a disposition: the leaf of the review.
 	At      engine.Time // Log time of an acknowledged call.
+	User    engine.UserSlot
+	Pays    uint64       // The leaf of the payment that is confirmed or redeemed.
+	Refused wire.Refusal // Why the state refused the call.
+	Told    uint64       // What came with that.
 }
 
 // History has all calls of clients and their answers.
@@ -50,6 +54,8 @@ type History struct {
 	stale []string // Reads that missed what was acknowledged before them.
 	held  []*Op    // Acknowledged payments with the verdict REVIEW, which reviewers decide on.
 	paid  []*Op    // Acknowledged payments with the verdict PROCEED, which clients finish.
+
+	approved []*Op // Of held, those whose approval was acknowledged.
 
 	forgotten atomic.Int64 // How often a client found in files what the state has forgotten.
 }
@@ -141,6 +147,7 @@ func (op *Op) try(ctx context.Context, host *Host, body []byte) error {
 		op.Verdict = member(result.Data, "verdict")
 		return nil
 	}
+	op.Refused, op.Told = result.Refusal, result.Value
 	switch {
 	case result.Code == wire.Stale:
 		return errStale
@@ -167,10 +174,11 @@ func (h *History) finish(op *Op, err error) *Op {
 			h.acked = op.Index
 			h.when = append(h.when, acked{op.End, op.Index})
 		}
-		switch op.Verdict {
-		case "REVIEW":
+		switch {
+		case op.Kind != wire.KindScreen: // Another judgement of a payment is no payment.
+		case op.Verdict == "REVIEW":
 			h.held = append(h.held, op)
-		case "PROCEED":
+		case op.Verdict == "PROCEED":
 			h.paid = append(h.paid, op)
 		}
 	}

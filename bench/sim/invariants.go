@@ -40,7 +40,9 @@ func (h *History) CheckAll(t testing.TB, w *World, limits Limits) {
 	}
 	found = append(found, h.checkCalls(first)...)
 	found = append(found, h.checkOrder()...)
+	limits.Need = w.need
 	found = append(found, h.checkRevoked(first, limits)...)
+	found = append(found, h.checkRefused(first)...)
 	found = append(found, checkLeaves(first, limits)...)
 	found = append(found, h.traceOf(first, limits).Check()...)
 	require.Empty(t, found)
@@ -112,7 +114,7 @@ func (h *History) checkRevoked(leaves [][]byte, limits Limits) (found problems) 
 			continue
 		}
 		for _, op := range h.ops {
-			if op.Kind == wire.KindScreen && op.Err == nil && slices.Contains(limits.chain(op.Agent), revoked.Agent) && op.Start.After(revoked.End) &&
+			if (op.Kind == wire.KindScreen || op.Kind == wire.KindPay) && op.Err == nil && slices.Contains(limits.chain(op.Agent), revoked.Agent) && op.Start.After(revoked.End) &&
 				member(leaves[op.Leaf], "verdict") == "PROCEED" {
 				found.add("%q went through after %q was acknowledged", op.Name, revoked.Name)
 			}

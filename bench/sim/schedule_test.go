@@ -95,7 +95,7 @@ func TestSchedules(t *testing.T) {
 		require.GreaterOrEqual(t, sum["reads"], 5*runs, "reads that all fail show nothing: %v", sum)
 		require.GreaterOrEqual(t, sum["acknowledged"], 50*runs, "%v", sum)
 		require.GreaterOrEqual(t, sum["PROCEED"], 20*runs, "%v", sum)
-		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "unresolved", "settled late"} {
+		for _, what := range []string{"PROCEED", "REVIEW", "BLOCK", "approved", "of a delegate", "suspended", "revoked", "held", "settled", "released", "unresolved", "settled late", "again PROCEED held", "again PROCEED redeemed", "again BLOCK released", "redeemed and silent"} {
 			require.GreaterOrEqual(t, sum[what], runs/20, "%s: %v", what, sum)
 		}
 		// The weights are such that two hundred schedules have every fault in every scope, and every
@@ -105,7 +105,7 @@ func TestSchedules(t *testing.T) {
 				require.GreaterOrEqual(t, sum[name], runs/200, "%s: %v", name, sum)
 			}
 		}
-		for _, what := range []string{bytesOfTheDead, "of a fleet", "nodes upgraded", "matcher raised", "backups taken", "backup restored", "majority recovered", "found in files", "the glutton refused", "beside a glutton"} { // Lost names of files are not in this list: only a mutant of the product forgets to sync a name.
+		for _, what := range []string{bytesOfTheDead, "of a fleet", "nodes upgraded", "matcher raised", "backups taken", "backup restored", "majority recovered", "expired", "again REVIEW held", "found in files", "the glutton refused", "beside a glutton"} { // Lost names of files are not in this list: only a mutant of the product forgets to sync a name.
 			require.GreaterOrEqual(t, sum[what], runs/200, "%s: %v", what, sum)
 		}
 	})

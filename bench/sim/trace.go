@@ -59,10 +59,16 @@ func seenOf(raw []byte, limits Limits) spec.Seen {
 		seen.Hold = digits(member(data, "hold")) * time.Second.Milliseconds()
 		seen.Limit = isLimited(raw)
 	case kind == "review.dispositioned" && member(data, "disposition") == "APPROVED":
-		seen.Kind = spec.Approve
-	case kind == "hold.settled":
+		seen.Kind, seen.Payment = spec.Approve, int(number(data, "reviewedLeaf"))
+		seen.Hold = instant(member(data, "payBy")).UnixMilli() - seen.At
+	case kind == "payment.confirmed", kind == "payment.redeemed":
+		seen.Kind, seen.Verdict, seen.Payment = spec.Confirm, verdictOf(member(data, "verdict")), int(number(data, "screenedLeaf"))
+		if member(data, "state") == "redeemed" {
+			seen.Kind = spec.Redeem
+		}
+	case kind == leaf.KindHoldSettled:
 		seen.Kind = spec.Settle
-	case kind == "hold.released":
+	case kind == leaf.KindHoldReleased:
 		seen.Kind = spec.Release
 	case kind == "due" && member(data, "state") == "expired":
 		seen.Kind = spec.Expire

@@ -53,6 +53,9 @@ type World struct {
 	saved          *saved // The last backup; nil: none was taken.
 	noTransferUpTo uint64 // In terms up to this one no leadership is transferred any more.
 
+	need  engine.PermitNeed // Which payments are to be redeemed before they are settled.
+	lapse engine.Time       // How long an approval is good; 0: as long as by the default policy.
+
 	countLock sync.Mutex
 	counted   map[string]int // How often each thing happened in this world.
 
@@ -201,7 +204,7 @@ func (h *Host) open() error {
 	node, err := cluster.Open(cluster.Config{
 		Logger: h.world.logger(),
 		ID:     h.ID, DataDir: kept.root, Disk: kept, ListenCluster: h.address(), Join: others,
-		BootstrapExpect: expect, Genesis: Genesis, Insecure: true, AdmitAll: true, Version: "sim",
+		BootstrapExpect: expect, Genesis: h.world.genesis, Insecure: true, AdmitAll: true, Version: "sim",
 		Clock: h.Clock, Network: port, History: history, Keys: func(name string) audit.Dir { return indexes[name] },
 		SegmentLevel: h.world.segments,
 		OpenLog:      life.open,
@@ -464,6 +467,16 @@ func Genesis() wire.Genesis {
 		SigningKey: wire.SigningKey{KID: "cc-v1", Public: somePoint(), Sealed: []byte{1}},
 		Policy:     simulatedPolicy(),
 	}
+}
+
+// genesis is the first record of this world.
+func (w *World) genesis() wire.Genesis {
+	first := Genesis()
+	first.Policy.PermitNeed = w.need
+	if w.lapse != 0 {
+		first.Policy.ApprovalLapse = w.lapse
+	}
+	return first
 }
 
 // simulatedPolicy is the default policy without an oldest list: nobody fetches lists here, and

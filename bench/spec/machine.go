@@ -17,11 +17,16 @@ const (
 	RuleOnce     Rule = "once"     // A payment ends once; what was returned may be settled late, once.
 	RuleLeap     Rule = "leap"     // A term begins at most one leap beyond log time.
 	RuleForward  Rule = "forward"  // A term does not begin before log time.
+	RuleConsume  Rule = "consume"  // A payment is redeemed once.
+	RuleStays    Rule = "stays"    // What was redeemed does not return by itself.
+	RuleCounted  Rule = "counted"  // A payment that is judged again counts already.
+	RuleWithdraw Rule = "withdraw" // What is a BLOCK when it is judged again is given back in the same step.
 )
 
 // Rules are all rules that can be switched off.
 var Rules = []Rule{
 	RuleFence, RuleFrame, RuleArrivals, RuleQuorum, RuleQueued, RuleKeys, RuleDebit, RuleHeld, RuleOnce, RuleLeap, RuleForward,
+	RuleConsume, RuleStays, RuleCounted, RuleWithdraw,
 }
 
 // Kind is what a record asks for, or what a leaf says.
@@ -33,6 +38,8 @@ const (
 	Pay
 	Settle
 	Release
+	Confirm   // A payment is judged again.
+	Redeem    // A payment is judged again, and its leave is taken.
 	Expire    // Only a leaf: the time of a hold is over, and its amount returns.
 	Unresolve // Only a leaf: the time of a hold is over, and its amount goes on counting.
 	Approve   // Only a leaf of a trace: an officer lets a payment go through, whatever the limit.
@@ -47,7 +54,7 @@ const (
 	NoVerdict Verdict = iota
 	Proceed
 	Block
-	Undecided // Only in a trace: REVIEW or UNKNOWN.
+	Undecided // Of a payment only in a trace: REVIEW or UNKNOWN.
 )
 
 // Record is what an entry of the log asks for.
@@ -57,7 +64,8 @@ type Record struct {
 	Purses  []string // For a payment: whose limits it counts against.
 	Amount  int64
 	Hold    int64   // How long a payment is held; 0: it is not.
-	Payment int     // For a settle or release: the leaf of the payment.
+	Payment int     // For all but a payment: the leaf of the payment.
+	Listed  bool    // Whom a payment goes to is on a list by now.
 	Judged  Verdict // The verdict of the edge, which counts only if RuleDebit is off.
 }
 
@@ -87,7 +95,7 @@ type Leaf struct {
 	Key     string
 	Verdict Verdict
 	Amount  int64
-	Payment int // The leaf of the payment that ends.
+	Payment int // The leaf of the payment that it is about.
 	Late    bool
 }
 
@@ -120,6 +128,7 @@ type payment struct {
 	ended  Kind  // Settle, Release or Expire; Tick: it has not ended.
 	late   bool  // It was settled after it had been returned.
 	over   bool  // It is unresolved.
+	taken  bool  // It was redeemed.
 }
 
 // NewMachine returns a machine before its first entry.
@@ -160,6 +169,9 @@ func (m *Machine) Apply(r Record) Result {
 	case Settle, Release:
 		m.expireHolds()
 		result = m.end(r)
+	case Confirm, Redeem:
+		m.expireHolds()
+		result = m.leave(r)
 	default:
 		m.expireHolds()
 	}
@@ -233,12 +245,62 @@ func (m *Machine) finish(p *payment, how Kind, amount int64, late bool) {
 	m.count(p.purses, m.now/m.Day, max(amount-p.amount, 0))
 }
 
-// expireHolds returns the amounts of all holds whose time is over.
+// leave confirms or redeems a payment while it counts, its time is not over, and nobody has redeemed it.
+func (m *Machine) leave(r Record) Result {
+	p := m.payments[r.Payment]
+	if p == nil || p.ended != Tick || p.over || p.taken && m.Off != RuleConsume {
+		return Result{Code: Refused}
+	}
+	if m.waits(p); m.now >= p.until {
+		return Result{Code: Refused}
+	}
+	verdict := Proceed
+	if r.Kind == Confirm && m.isOver(p) {
+		verdict = Undecided
+	}
+	if r.Listed {
+		verdict = Block
+	}
+	at := m.write(Leaf{Kind: r.Kind, Key: r.Key, Verdict: verdict, Payment: r.Payment})
+	p.taken = p.taken || r.Kind == Redeem && verdict == Proceed
+	if verdict == Block && m.Off != RuleWithdraw {
+		m.finish(p, Release, 0, false)
+	}
+	return Result{Code: Applied, Leaf: at, Verdict: verdict}
+}
+
+// waits gives a payment without a hold one, until the end of the next day.
+func (m *Machine) waits(p *payment) {
+	if p.until == 0 {
+		p.until = (p.day + 2) * m.Day
+	}
+}
+
+// isOver tells whether what counts today, the payment with it, is above a limit.
+func (m *Machine) isOver(p *payment) bool {
+	if p.day != m.now/m.Day {
+		return false
+	}
+	again := int64(0)
+	if m.Off == RuleCounted {
+		again = p.amount
+	}
+	return !m.hasRoom(p.purses, again)
+}
+
+// expireHolds returns the amounts of all holds whose time is over, but for those that were redeemed.
 func (m *Machine) expireHolds() {
 	for _, at := range m.order {
-		if p := m.payments[at]; p.until != 0 && p.ended == Tick && m.now >= p.until {
-			m.write(Leaf{Kind: Expire, Payment: at})
-			m.finish(p, Expire, 0, false)
+		p := m.payments[at]
+		if p.until == 0 || p.ended != Tick || p.over || m.now < p.until {
+			continue
 		}
+		if p.taken && m.Off != RuleStays {
+			m.write(Leaf{Kind: Unresolve, Payment: at})
+			p.over = true
+			continue
+		}
+		m.write(Leaf{Kind: Expire, Payment: at})
+		m.finish(p, Expire, 0, false)
 	}
 }

@@ -80,7 +80,8 @@ type Call struct {
 	Amount int64
 	Key    bool // The caller sends a key, and so may try again whatever the outcome.
 	Hold   int64
-	Of     int // For a settle or release: the call (from 0) whose payment it ends.
+	Of     int // For all but a payment: the call (from 0) whose payment it is about.
+	Listed bool
 }
 
 // Scope bounds a search.

@@ -40,7 +40,7 @@ func (m *moves) call(c int) {
 		return
 	}
 	if wanted.Kind != Pay && m.from.Callers[wanted.Of].First.Verdict != Proceed {
-		return // Nobody ends a payment that did not go through.
+		return // Nobody asks anything of a payment that did not go through.
 	}
 	for n := range m.scope.Nodes {
 		next := m.from

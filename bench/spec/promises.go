@@ -39,6 +39,7 @@ func (s *search) readLog(log []Entry) *reading {
 	r.checkOnce(s.scope)
 	r.checkLimit(s.scope)
 	r.checkEndings()
+	r.checkLeaves(s.scope)
 	return r
 }
 
@@ -48,7 +49,7 @@ func (s *search) record(e Entry, payments map[uint8]int) Record {
 		return Record{Kind: Tick}
 	}
 	c := s.scope.Calls[e.Call-1]
-	r := Record{Kind: c.Kind, Amount: c.Amount, Hold: c.Hold, Payment: payments[uint8(c.Of)], Purses: []string{purse}, Judged: e.Judged}
+	r := Record{Kind: c.Kind, Amount: c.Amount, Hold: c.Hold, Payment: payments[uint8(c.Of)], Purses: []string{purse}, Judged: e.Judged, Listed: c.Listed}
 	if c.Key {
 		r.Key = fmt.Sprint(e.Call)
 	}
@@ -98,6 +99,9 @@ func (r *reading) checkLimit(scope *Scope) {
 func countedOn(leaves []Leaf, on, day int64) (sum int64) {
 	returned := map[int]bool{}
 	for _, l := range leaves {
+		if l.Kind == Unresolve || (l.Kind == Confirm || l.Kind == Redeem) && l.Verdict != Block {
+			continue // It changes nothing that counts.
+		}
 		paid, today := Leaf{}, l.At/day == on
 		if l.Kind != Pay {
 			paid = leaves[l.Payment]
@@ -140,11 +144,40 @@ func (r *reading) checkEndings() {
 				r.breaks("the payment of leaf %d is settled twice, or late and does not say so", l.Payment)
 			}
 			settled[l.Payment] = true
+		case Confirm, Redeem:
+			returned[l.Payment] = returned[l.Payment] || l.Verdict == Block
 		case Release, Expire:
 			if settled[l.Payment] || returned[l.Payment] {
 				r.breaks("the payment of leaf %d is returned, and had ended", l.Payment)
 			}
 			returned[l.Payment] = true
+		}
+	}
+}
+
+// checkLeaves: a payment is redeemed once, and goes through again only while it counts. Once redeemed it
+// does not return by itself. A confirmation is refused for a limit only if what counts is above it.
+func (r *reading) checkLeaves(scope *Scope) {
+	redeemed, ended := map[int]bool{}, map[int]bool{}
+	for i, l := range r.machine.leaves {
+		switch l.Kind {
+		case Confirm, Redeem:
+			if redeemed[l.Payment] || ended[l.Payment] {
+				r.breaks("the payment of leaf %d is judged again, and was redeemed or had ended", l.Payment)
+			}
+			redeemed[l.Payment] = l.Kind == Redeem && l.Verdict == Proceed
+			ended[l.Payment] = l.Verdict == Block
+			day := l.At / scope.Day
+			if sum := countedOn(r.machine.leaves[:i], day, scope.Day); l.Verdict == Undecided && sum <= scope.Limit {
+				r.breaks("a confirmation is refused, %d counts on day %d, and the limit is %d", sum, day, scope.Limit)
+			}
+		case Expire:
+			if redeemed[l.Payment] {
+				r.breaks("the payment of leaf %d returns by itself, and was redeemed", l.Payment)
+			}
+			ended[l.Payment] = true
+		case Settle, Release:
+			ended[l.Payment] = true
 		}
 	}
 }
@@ -181,7 +214,7 @@ func (r *reading) keeps(told Answer, kind Kind) string {
 	if at >= len(r.machine.leaves) {
 		return fmt.Sprintf("the caller was told of leaf %d, and the log has %d leaves", at, len(r.machine.leaves))
 	}
-	if l := r.machine.leaves[at]; kind == Pay && (l.Kind != Pay || l.Verdict != told.Verdict) {
+	if l := r.machine.leaves[at]; l.Kind != kind || l.Verdict != told.Verdict {
 		return fmt.Sprintf("the caller was told verdict %d of leaf %d, which says %d", told.Verdict, at, l.Verdict)
 	}
 	return ""

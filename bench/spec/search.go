@@ -114,7 +114,7 @@ func (s *search) wayTo(at int32) (way []string) {
 // happens shows nothing.
 func (s *search) noteReached(reached map[string]bool) {
 	names := map[Code]string{Replayed: "replayed", Unchanged: "unchanged", Fenced: "fenced"}
-	kinds := map[Kind]string{Settle: "settled", Release: "released", Expire: "expired"}
+	kinds := map[Kind]string{Settle: "settled", Release: "released", Expire: "expired", Unresolve: "unresolved", Confirm: "confirmed", Redeem: "redeemed"}
 	for _, read := range s.logs {
 		for _, result := range read.results {
 			reached[names[result.Code]] = true
@@ -122,6 +122,7 @@ func (s *search) noteReached(reached map[string]bool) {
 		for _, l := range read.machine.leaves {
 			reached[kinds[l.Kind]] = true
 			reached["late"] = reached["late"] || l.Late
+			reached["withdrawn"] = reached["withdrawn"] || l.Kind != Pay && l.Verdict == Block
 			reached["blocked"] = reached["blocked"] || l.Verdict == Block
 			reached["another day"] = reached["another day"] || l.At >= s.scope.Day
 		}

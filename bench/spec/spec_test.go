@@ -22,7 +22,8 @@ func TestSmall(t *testing.T) {
 		maps.Copy(reached, onlyTrue(found.Reached))
 	}
 	require.Equal(t, []string{
-		"another day", "blocked", "expired", "fenced", "late", "none", "released", "replayed", "settled", "told twice", "tried again", "unchanged", "unknown",
+		"another day", "blocked", "confirmed", "expired", "fenced", "late", "none", "redeemed", "released", "replayed", "settled", "told twice", "tried again", "unchanged", "unknown",
+		"unresolved", "withdrawn",
 	}, slices.Sorted(maps.Keys(reached)))
 }
 
@@ -51,6 +52,10 @@ func TestRules(t *testing.T) {
 		{RuleOnce, Small[3], "the payment of leaf 0"},
 		{RuleLeap, Small[5], "log time leaps"},
 		{RuleForward, Small[5], "log time goes back"},
+		{RuleConsume, Small[6], "judged again, and was redeemed"},
+		{RuleStays, Small[6], "returns by itself, and was redeemed"},
+		{RuleCounted, Small[8], "a confirmation is refused, 1 counts on day 0"},
+		{RuleWithdraw, Small[7], "judged again, and was redeemed or had ended"},
 	} {
 		found := Search(c.scope, c.off, smallMost)
 		t.Log(found)

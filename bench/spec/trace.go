@@ -66,6 +66,9 @@ type follower struct {
 	machine *Machine
 	places  map[string][]int // Leaves by the name of their call.
 	wrong   []string
+
+	owed    bool // The next leaf gives back the payment of this leaf.
+	blocked int
 }
 
 func (f *follower) add(format string, args ...any) {
@@ -79,6 +82,10 @@ func (f *follower) step(at int, seen *Seen) {
 		f.add("leaf %d: log time goes back from %d to %d", at, m.now, seen.At)
 	}
 	m.now = max(m.now, seen.At)
+	if f.owed && (seen.Kind != Release || seen.Payment != f.blocked) {
+		f.add("leaf %d: the payment of leaf %d was judged a BLOCK, and is not given back", at, f.blocked)
+	}
+	f.owed = false
 	if seen.Name != "" {
 		f.places[seen.Name] = append(f.places[seen.Name], at)
 		if len(f.places[seen.Name]) == 2 {
@@ -99,7 +106,9 @@ func (f *follower) step(at int, seen *Seen) {
 			m.book(at, record)
 		}
 	case Approve:
-		m.count(seen.Purses, m.now/m.Day, seen.Amount)
+		m.book(seen.Payment, record)
+	case Confirm, Redeem:
+		f.leave(at, seen)
 	case Settle, Release, Expire, Unresolve:
 		f.end(at, seen)
 	}
@@ -118,6 +127,8 @@ func (f *follower) end(at int, seen *Seen) {
 	switch {
 	case (seen.Kind == Expire || seen.Kind == Unresolve) && (!due || p.over):
 		f.add("leaf %d: the hold of leaf %d is over before its time, or again", at, seen.Payment)
+	case seen.Kind == Expire && p.taken:
+		f.add("leaf %d: the payment of leaf %d returns by itself, and was redeemed", at, seen.Payment)
 	case p.ended == Settle || p.late, late && seen.Kind != Settle:
 		f.add("leaf %d: the payment of leaf %d ends a second time", at, seen.Payment)
 	case late != seen.Late:
@@ -129,6 +140,24 @@ func (f *follower) end(at int, seen *Seen) {
 		return
 	}
 	m.finish(p, seen.Kind, seen.Amount, late)
+}
+
+// leave takes a leaf by which a payment was judged again.
+func (f *follower) leave(at int, seen *Seen) {
+	m := f.machine
+	p := m.payments[seen.Payment]
+	if p == nil {
+		f.add("leaf %d: it judges the payment of leaf %d again, and there is none", at, seen.Payment)
+		return
+	}
+	switch m.waits(p); {
+	case p.taken, p.over, p.ended != Tick:
+		f.add("leaf %d: the payment of leaf %d is judged again, and was redeemed or had ended", at, seen.Payment)
+	case m.now > p.until:
+		f.add("leaf %d: the payment of leaf %d is judged again after its time", at, seen.Payment)
+	}
+	p.taken = p.taken || seen.Kind == Redeem
+	f.owed, f.blocked = seen.Verdict == Block, seen.Payment
 }
 
 // hear compares what a caller was told with the log.

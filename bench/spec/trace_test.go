@@ -22,19 +22,31 @@ func right() *Trace {
 	end := func(kind Kind, at int64, name string, payment int, amount int64, late bool) Seen {
 		return leaf(kind, at, name, func(s *Seen) { s.Payment, s.Amount, s.Late = payment, amount, late })
 	}
+	again := func(kind Kind, at int64, payment int, verdict Verdict) Seen {
+		return leaf(kind, at, "", func(s *Seen) { s.Payment, s.Verdict = payment, verdict })
+	}
 	return &Trace{
 		Limits: map[string]int64{"a": 100, "f": 60}, Day: 1000, Leap: 50,
 		Seen: []Seen{
-			0: pay(10, "held", Proceed, 40, 30, false),
-			1: pay(11, "too much", Block, 30, 0, true),
-			2: end(Release, 12, "release", 0, 0, false),
-			3: pay(13, "fits now", Proceed, 60, 20, false),
-			4: end(Settle, 14, "late settle", 0, 5, true),
-			5: pay(15, "nothing fits", Block, 1, 0, true),
-			6: end(Unresolve, 33, "", 3, 0, false),
-			7: end(Settle, 34, "settle", 3, 50, false),
-			8: pay(35, "of a person", Undecided, 500, 0, false),
-			9: pay(1005, "next day", Proceed, 60, 0, false),
+			0:  pay(10, "held", Proceed, 40, 30, false),
+			1:  pay(11, "too much", Block, 30, 0, true),
+			2:  end(Release, 12, "release", 0, 0, false),
+			3:  pay(13, "fits now", Proceed, 60, 20, false),
+			4:  end(Settle, 14, "late settle", 0, 5, true),
+			5:  pay(15, "nothing fits", Block, 1, 0, true),
+			6:  end(Unresolve, 33, "", 3, 0, false),
+			7:  end(Settle, 34, "settle", 3, 50, false),
+			8:  pay(35, "of a person", Undecided, 500, 0, false),
+			9:  pay(1005, "next day", Proceed, 60, 0, false),
+			10: again(Confirm, 1006, 9, Proceed),
+			11: again(Redeem, 1007, 9, Proceed),
+			12: pay(1008, "of another", Block, 40, 0, true),
+			13: pay(2001, "listed later", Proceed, 60, 20, false),
+			14: again(Confirm, 2002, 13, Block),
+			15: end(Release, 2002, "", 13, 0, false),
+			16: pay(2003, "silent", Proceed, 60, 20, false),
+			17: again(Redeem, 2004, 16, Proceed),
+			18: end(Unresolve, 2023, "", 16, 0, false),
 		},
 		Answers: []Heard{
 			{Name: "held", Leaf: 0, Verdict: Proceed, Index: 5, Term: 1, From: 8, To: 11},
@@ -77,6 +89,12 @@ func TestTraces(t *testing.T) {
 		{"nothing happened, and it is there", func(t *Trace) { t.Answers[4].Outcome = NothingHappened }, `"release": nothing happened`},
 		{"a term that falls", func(t *Trace) { t.Answers[6].Term = 1 }, "of term 1 stands after"},
 		{"an index that falls", func(t *Trace) { t.Answers[6].Index = 3 }, "at index 3 of term 2 stands after"},
+		{"redeemed twice", func(t *Trace) { t.Seen[10].Kind = Redeem }, "leaf 11: the payment of leaf 9 is judged again, and was redeemed"},
+		{"redeemed after it was settled", func(t *Trace) { t.Seen[17].Payment = 0 }, "leaf 17: the payment of leaf 0 is judged again"},
+		{"redeemed after its time", func(t *Trace) { t.Seen[17].At, t.Seen[18].At = 2024, 2024 }, "leaf 17: the payment of leaf 16 is judged again after its time"},
+		{"redeemed and returned", func(t *Trace) { t.Seen[18].Kind = Expire }, "leaf 18: the payment of leaf 16 returns by itself, and was redeemed"},
+		{"of no payment", func(t *Trace) { t.Seen[10].Payment = 12 }, "it judges the payment of leaf 12 again, and there is none"},
+		{"a BLOCK that counts", func(t *Trace) { t.Seen[15].Kind = Other }, "the payment of leaf 13 was judged a BLOCK, and is not given back"},
 		{"one index, two times", func(t *Trace) { t.Answers[1].Index = 5 }, "have one index"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

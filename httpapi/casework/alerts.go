@@ -195,6 +195,9 @@ func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state 
 			return err
 		}
 		if known {
+			if !l.Has("agentId") {
+				record.CopyTo(m, "agentId")
+			}
 			writePaid(m, &record)
 			c.Judge.DropLeaf()
 		}
@@ -222,9 +225,9 @@ func leafOfAlert(c *border.Request, index uint64) (l edge.Leaf, known bool, err 
 	return l, err == nil, err
 }
 
-// writePaid writes who paid whom.
+// writePaid writes the name of who paid, and whom.
 func writePaid(m *strictjson.Members, record *edge.Leaf) {
-	record.CopyTo(m, "agentId", "agentName")
+	record.CopyTo(m, "agentName")
 	for _, name := range []string{"cpName", "cpWallet"} {
 		if raw := record.Raw("_request", name); raw != nil {
 			m.Raw(name, raw)

@@ -92,7 +92,7 @@ var paymentsOperations = []Operation{
 		Body:       &Body{Of: ConfirmCall{}, Example: `{"permit": {"aud": "https://pay.example.org"}}`},
 		Answers:    []Answer{{Status: 200, Of: Confirmation{}, Headers: "Replayed"}},
 		Refusals:   "404 409",
-		Codes:      Codes{404: "not_found", 409: "approval_lapsed permit_used limit_reached invalid_transition", 422: "unknown_field invalid_field"},
+		Codes:      Codes{400: "invalid_field", 404: "not_found", 409: "approval_lapsed permit_used limit_reached invalid_transition", 422: "unknown_field invalid_field"},
 	},
 	{
 		Name: "redeemPermit", Route: "POST /v1/permits/redeem", Tag: "screening", Scope: Owner, Roles: "screener gateway",

@@ -268,6 +268,7 @@ func (m *ledger) placeJudgement(b *wire.Pay, s *wire.Screen) {
 	c := &m.written
 	if c.Judged {
 		if s.Agent != 0 {
+			m.activityOf(s.Agent) // An agent that was idle for a day has none, and a confirmation counts nothing there.
 			c.Profile = m.profileOf(s.Agent)
 		}
 		if s.User != 0 {

@@ -81,18 +81,7 @@ func (j *Judge) Read() error {
 	}
 	s.context = ofac.Context{Country: s.request.Country, BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: s.request.Address}
 	s.findElsewhere(j.call)
-	seconds, sound := readHold(j.call.Document.Raw("hold"))
-	if s.hold = seconds; !sound {
-		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
-	}
-	if s.permit, sound = readPermit(j.call.Document.Raw("permit")); !sound {
-		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
-	}
-	if s.x402 = nil; j.call.Facilitator {
-		if s.x402, sound = readX402(j.call.Document.Raw("x402")); !sound {
-			f.Invalid("x402", "must have asset, units and nonce")
-		}
-	}
+	s.readAsked(j.call, &f)
 	s.reference = f.Text("paymentRef", referenceMax)
 	s.request.Reference = s.reference
 	if f.Given("paymentRef") && !SoundReference(s.reference) {
@@ -107,6 +96,22 @@ func (j *Judge) Read() error {
 		return InvalidField("paymentRef", `must not begin with "x402:": such references are this service's own`)
 	}
 	return nil
+}
+
+// readAsked reads what a call asks for beside a verdict.
+func (s *screening) readAsked(call *Call, f *strictjson.Spans) {
+	seconds, sound := readHold(call.Document.Raw("hold"))
+	if s.hold = seconds; !sound {
+		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
+	}
+	if s.permit, sound = readPermit(call.Document.Raw("permit")); !sound {
+		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
+	}
+	if s.x402 = nil; call.Facilitator {
+		if s.x402, sound = readX402(call.Document.Raw("x402")); !sound {
+			f.Invalid("x402", "must have asset, units and nonce")
+		}
+	}
 }
 
 // ownWords are the members in which no wallet is looked for here: the credentials, the wallets

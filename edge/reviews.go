@@ -54,7 +54,7 @@ func (j *Judge) ScreenUnreviewed() (any, error) {
 // findReview returns the review whose leave this payment took; else the oldest one in force; else nil.
 func (j *Judge) findReview() (*ReviewFound, error) {
 	s := &j.screen
-	leaves, _, err := j.shared.deps.Records.ReferenceLeaves(engine.ReviewKey(s.record.Agent, s.record.Party, s.record.Amount))
+	leaves, _, err := j.records().ReferenceLeaves(engine.ReviewKey(s.record.Agent, s.record.Party, s.record.Amount))
 	if err != nil {
 		return nil, noHistoryYet()
 	}

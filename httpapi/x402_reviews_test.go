@@ -72,8 +72,14 @@ func (w *x402World) callAs(key, path string, p *paymentBody) *fastjson.Value {
 	return fastjson.MustParseBytes(got.Body.Bytes())
 }
 
-func (w *x402World) verify(p *paymentBody) *fastjson.Value { w.t.Helper(); return w.callAs("screener", "verify", p) }
-func (w *x402World) settle(p *paymentBody) *fastjson.Value { w.t.Helper(); return w.callAs("screener", "settle", p) }
+func (w *x402World) verify(p *paymentBody) *fastjson.Value {
+	w.t.Helper()
+	return w.callAs("screener", "verify", p)
+}
+func (w *x402World) settle(p *paymentBody) *fastjson.Value {
+	w.t.Helper()
+	return w.callAs("screener", "settle", p)
+}
 
 // refused demands that verify or settle refused with a reason, and returns the transaction.
 func (w *x402World) refused(got *fastjson.Value, reason string) string {

@@ -24,11 +24,19 @@ type PayAsked struct {
 	Until engine.Time // The end of the permit that is redeemed; 0: there is none.
 
 	permit permitAsked
+	x402   *x402Terms
 }
 
 // AskPermit reads the member permit of a confirmation; false means that it is not valid.
 func (a *PayAsked) AskPermit(raw []byte) (ok bool) {
 	a.permit, ok = readPermit(raw)
+	return ok
+}
+
+// TellX402 reads the member x402 of a confirmation by this service's own facilitator: which signed
+// payment is to be made. False means that it is not valid.
+func (a *PayAsked) TellX402(raw []byte) (ok bool) {
+	a.x402, ok = readX402(raw)
 	return ok
 }
 
@@ -56,6 +64,9 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 	if operator := l.Text("operatorId"); operator != "" {
 		b.Filters = append(b.Filters, engine.FilterKey(engine.FilterOperator, operator))
 	}
+	if asked.x402 != nil && asked.Op&wire.PayRedeem != 0 { // So that the payment finds the review whose leave it took.
+		b.Filters = append(b.Filters, engine.ReferenceFilter(engine.ReviewKey(b.Agent, j.screen.request.PartyKey(), b.Amount)))
+	}
 	return b, nil
 }
 
@@ -63,7 +74,7 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 // the judge's record.
 func (j *Judge) judgeRecorded(l *Leaf, slot engine.AgentSlot, list *ofac.Index, asked *PayAsked) error {
 	s := &j.screen
-	s.request, s.permit, s.again = requestOfRecord(l), asked.permit, true
+	s.request, s.permit, s.x402, s.again = requestOfRecord(l), asked.permit, asked.x402, true
 	if err := j.beginFacts(list); err != nil {
 		return err
 	}
@@ -102,6 +113,7 @@ func (j *Judge) loadRecorded(l *Leaf, slot engine.AgentSlot, token string) error
 		return Conflict("invalid_transition", "the agent of this payment is not known any more", nil)
 	}
 	version, expires := profile.CredentialVersion, profile.ExpiresAt
+	user, hasUser := j.Terms.ParseUser(l.Text("userId"))
 	if token != "" {
 		claims, state, err := j.Claims(token)
 		if err != nil {
@@ -111,12 +123,16 @@ func (j *Judge) loadRecorded(l *Leaf, slot engine.AgentSlot, token string) error
 			s.facts.Token = state
 			return nil
 		}
-		if claims.kind != kindAgent || engine.AgentSlot(claims.slot) != slot {
+		switch {
+		case claims.kind == kindAgent && engine.AgentSlot(claims.slot) == slot:
+			s.agent, version, expires = claims, claims.version, claims.expires
+		case claims.kind == kindUser && hasUser && engine.UserSlot(claims.slot) == user: // It stood for the agent when the payment was screened.
+			s.user = claims
+		default:
 			return InvalidField("token", "is not a credential of the payment's agent")
 		}
-		s.agent, version, expires = claims, claims.version, claims.expires
 	}
-	if user, named := userOfRecord(j, l); named {
+	if hasUser {
 		profile, err := j.UserProfile(user)
 		if err != nil {
 			return err
@@ -124,7 +140,9 @@ func (j *Judge) loadRecorded(l *Leaf, slot engine.AgentSlot, token string) error
 		if profile == nil {
 			return Conflict("invalid_transition", "the user of this payment is not known any more", nil)
 		}
-		s.user = credentialClaims{kind: kindUser, slot: uint32(user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
+		if s.user.kind == 0 {
+			s.user = credentialClaims{kind: kindUser, slot: uint32(user), version: profile.CredentialVersion, expires: profile.ExpiresAt, kid: profile.KeyID}
+		}
 	}
 	return j.loadParties(slot, version, expires)
 }

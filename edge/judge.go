@@ -168,6 +168,9 @@ func (j *Judge) Caller() *Caller { return j.call.Caller }
 // LogTime returns the log time as this node knows it now.
 func (j *Judge) LogTime() engine.Time { return j.shared.deps.Published.LogTime() }
 
+// records returns history and frozen state.
+func (j *Judge) records() Records { return j.shared.deps.Records }
+
 // Secrets returns the secrets that seal parts of the state.
 func (j *Judge) Secrets() *seal.Secrets { return j.shared.deps.Secrets }
 

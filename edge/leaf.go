@@ -172,12 +172,12 @@ func (j *Judge) DropLeaf() {
 // LoadLeaf reads a leaf by its index. It returns 404 for a leaf that is missing here only after
 // this node has applied the leader's commit index (decision 49, "Reading").
 func (j *Judge) LoadLeaf(index uint64) (Leaf, error) {
-	data, err := j.shared.deps.Records.Leaf(j.ctx, index)
+	data, err := j.records().Leaf(j.ctx, index)
 	if errors.Is(err, audit.ErrNotYet) {
 		if err := j.Confirm(); err != nil {
 			return Leaf{}, err
 		}
-		data, err = j.shared.deps.Records.Leaf(j.ctx, index)
+		data, err = j.records().Leaf(j.ctx, index)
 	}
 	if err != nil {
 		return Leaf{}, LeafError(err)
@@ -313,7 +313,7 @@ func (j *Judge) Disposition(l *Leaf, local bool) (*Disposition, error) {
 		later, decided = j.shared.deps.Published.Disposition(l.Index)
 	}
 	if decided {
-		data, err := j.shared.deps.Records.Leaf(j.ctx, later)
+		data, err := j.records().Leaf(j.ctx, later)
 		if err != nil {
 			return nil, LeafError(err)
 		}
@@ -361,7 +361,7 @@ func loadProposal(j *Judge, l *Leaf, view *Disposition) error {
 	if !any || !j.call.Caller.SeesAll() {
 		return nil
 	}
-	data, err := j.shared.deps.Records.Leaf(j.ctx, at)
+	data, err := j.records().Leaf(j.ctx, at)
 	if err != nil {
 		return LeafError(err)
 	}
@@ -380,7 +380,7 @@ func LoadPayment(j *Judge, l *Leaf, view *Disposition) error {
 		return err
 	}
 	for _, at := range endings {
-		data, err := j.shared.deps.Records.Leaf(j.ctx, at)
+		data, err := j.records().Leaf(j.ctx, at)
 		if err != nil {
 			return LeafError(err)
 		}
@@ -399,7 +399,7 @@ func (j *Judge) LoadComments(l *Leaf, view *Disposition) error {
 		return nil
 	}
 	for _, at := range j.shared.deps.Published.Comments(l.Index) {
-		data, err := j.shared.deps.Records.Leaf(j.ctx, at)
+		data, err := j.records().Leaf(j.ctx, at)
 		if err != nil {
 			return LeafError(err)
 		}

@@ -83,6 +83,16 @@ func PaymentOf(j *Judge, l *Leaf) (seconds uint32, reference engine.ReferenceKey
 	return seconds, referenceKey(j.Terms.owners.byKey[l.Text("keyId")], l.Text("_request", "paymentRef"))
 }
 
+// ApprovedPayment is PaymentOf for an approval. The hold that the facilitator asks for lasts as long as
+// one signed payment does, and the leave of an approval is for the next one: it ends as the policy says.
+func ApprovedPayment(j *Judge, l *Leaf) (seconds uint32, reference engine.ReferenceKey) {
+	seconds, reference = PaymentOf(j, l)
+	if OwnReference(l.Text("_request", "paymentRef")) {
+		seconds = 0
+	}
+	return seconds, reference
+}
+
 // OwnRecord loads the record of a call that the caller's owner made. Nobody else may report the
 // outcome of its payment, but for the institution's settlers.
 func OwnRecord(j *Judge, txnID string) (Leaf, error) {

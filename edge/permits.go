@@ -88,6 +88,7 @@ func (j *Judge) checkPermit(settings *fsm.Settings) error {
 		return Refuse("overloaded", "this node cannot unseal the key for permits: ask another node")
 	}
 	s.permit.terms = newPermitTerms(settings, s.permit.audience)
+	s.permit.terms.X402 = s.x402
 	x := &leafjson.Screen{Screen: leaf.Screen{ // The longest that the log can make of it.
 		At: j.LogTime(), Rules: settings.Rules().Number, Leaf: math.MaxUint32, PolicyVersion: math.MaxUint32, ListVersion: math.MaxUint32,
 		Evidence: leaf.Evidence{Amount: r.Amount, PermitSeconds: s.permit.seconds, HoldUntil: math.MaxInt64, ListAge: engine.DayLength * 10_000},
@@ -110,6 +111,33 @@ type permitTerms struct {
 	Audience string       `json:"aud"`
 	AgeMost  int64        `json:"maxAge"` // Seconds.
 	Lists    []permitList `json:"lists"`
+	X402     *x402Terms   `json:"x402"` // Of every payment that the facilitator asks about, with a permit or without.
+}
+
+// x402Terms are what the facilitator tells of a payment beside the members of every call.
+type x402Terms struct {
+	Asset string `json:"asset"` // CAIP-19.
+	Units string `json:"units"`
+	Nonce string `json:"nonce"`
+
+	Review string `json:"review"` // The review whose leave the payment is to take (txnId); "": any, or none. It is not recorded.
+}
+
+// readX402 reads the member x402 of a call by this service's own facilitator, which writes it.
+func readX402(raw []byte) (*x402Terms, bool) {
+	if raw == nil {
+		return nil, true
+	}
+	terms := new(x402Terms)
+	if json.Unmarshal(raw, terms) != nil || terms.Asset == "" || terms.Units == "" || terms.Nonce == "" {
+		return nil, false
+	}
+	return terms, true
+}
+
+// sameButNonce tells whether two payments are of the same token and of as many units.
+func (t *x402Terms) sameButNonce(other *x402Terms) bool {
+	return t != nil && other != nil && t.Asset == other.Asset && t.Units == other.Units
 }
 
 type permitList struct {
@@ -138,19 +166,41 @@ func newPermitTerms(settings *fsm.Settings, audience string) *permitTerms {
 // namePermit writes into the record what a permit says that the record does not say otherwise.
 func (s *screening) namePermit(f *leaf.Fragment) {
 	terms := s.permit.terms
-	if terms == nil {
+	if terms == nil && s.x402 == nil {
 		return
 	}
 	var m strictjson.Members
-	m.Text("aud", terms.Audience)
-	m.Int("maxAge", terms.AgeMost)
-	items := make([]strictjson.Members, len(terms.Lists))
-	for i, of := range terms.Lists {
-		items[i].Text("id", of.ID)
-		items[i].Optional("asOf", of.AsOf)
+	if terms != nil {
+		m.Text("aud", terms.Audience)
+		m.Int("maxAge", terms.AgeMost)
+		items := make([]strictjson.Members, len(terms.Lists))
+		for i, of := range terms.Lists {
+			items[i].Text("id", of.ID)
+			items[i].Optional("asOf", of.AsOf)
+		}
+		m.List("lists", items)
 	}
-	m.List("lists", items)
+	if s.x402 != nil {
+		m.BeginObject("x402")
+		m.Text("asset", s.x402.Asset)
+		m.Text("units", s.x402.Units)
+		m.Text("nonce", s.x402.Nonce)
+		m.EndObject()
+	}
 	f.Set(leaf.TagPermit, append(append([]byte{'{'}, m...), '}'))
+}
+
+// toldOverX402 returns what the facilitator told of a recorded payment; nil: nothing.
+func toldOverX402(x *leafjson.Screen) *x402Terms {
+	raw := x.Edge.Get(leaf.TagPermit)
+	if raw == nil {
+		return nil
+	}
+	var terms permitTerms
+	if json.Unmarshal(raw, &terms) != nil {
+		return nil
+	}
+	return terms.X402
 }
 
 // dateOf returns the UTC date of an instant; "" for none.
@@ -224,6 +274,9 @@ func permitOf(genesis *wire.Genesis, stretches []*wire.LogStretch, x *leafjson.S
 		if proof.Good() {
 			p.Proof = proof.Form
 		}
+	}
+	if told := terms.X402; told != nil {
+		p.Pay.Asset, p.Pay.Units, p.Pay.Nonce = told.Asset, told.Units, told.Nonce
 	}
 	for _, of := range terms.Lists {
 		p.Lists.Of = append(p.Lists.Of, permit.Publication{List: of.ID, AsOf: of.AsOf})

@@ -15,7 +15,7 @@ func (j *Judge) LookForReference(key engine.ReferenceKey) (wire.Used, error) {
 	if key == (engine.ReferenceKey{}) || j.shared.deps.Published.UsedFrom() == 0 {
 		return wire.Used{}, nil
 	}
-	leaves, looked, err := j.shared.deps.Records.ReferenceLeaves(key)
+	leaves, looked, err := j.records().ReferenceLeaves(key)
 	if err != nil {
 		return wire.Used{}, Refuse("overloaded", "this node is still reading its history back, so it cannot tell whether the paymentRef was used before: ask another node")
 	}
@@ -68,7 +68,7 @@ func (j *Judge) referredBy(l *Leaf) (record uint64, key engine.ReferenceKey, err
 
 // referenceUsed returns the leaf of the payment that uses a reference.
 func (j *Judge) referenceUsed(key engine.ReferenceKey) (record uint64, used bool, err error) {
-	record, used, known := j.shared.deps.Records.ReferenceUsed(key)
+	record, used, known := j.records().ReferenceUsed(key)
 	if known {
 		return record, used, nil
 	}

@@ -23,6 +23,9 @@ var requestShape = strictjson.Names("token", "userToken", "amount", "chain", "ra
 // instead of a header.
 var itemShape = requestShape.With("idempotencyKey")
 
+// facilitatorShape is requestShape for this service's own facilitator.
+var facilitatorShape = requestShape.With("x402")
+
 // warningsMax is how many unknown members an answer and a record name.
 const warningsMax = 8
 
@@ -34,8 +37,11 @@ func (j *Judge) Read() error {
 	f := j.call.Document.Spans()
 	s := &j.screen
 	shape := requestShape
-	if j.call.Item {
+	switch {
+	case j.call.Item:
 		shape = itemShape
+	case j.call.Facilitator:
+		shape = facilitatorShape
 	}
 	strangers := f.UnknownMembers(shape)
 	for _, name := range []string{"token", "amount"} {
@@ -75,13 +81,7 @@ func (j *Judge) Read() error {
 	}
 	s.context = ofac.Context{Country: s.request.Country, BirthDate: f.Text("cpDateOfBirth", engine.FieldMax), Address: s.request.Address}
 	s.findElsewhere(j.call)
-	seconds, sound := readHold(j.call.Document.Raw("hold"))
-	if s.hold = seconds; !sound {
-		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
-	}
-	if s.permit, sound = readPermit(j.call.Document.Raw("permit")); !sound {
-		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
-	}
+	s.readAsked(j.call, &f)
 	s.reference = f.Text("paymentRef", referenceMax)
 	s.request.Reference = s.reference
 	if f.Given("paymentRef") && !SoundReference(s.reference) {
@@ -98,9 +98,36 @@ func (j *Judge) Read() error {
 	return nil
 }
 
+// readAsked reads what a call asks for beside a verdict.
+func (s *screening) readAsked(call *Call, f *strictjson.Spans) {
+	seconds, sound := readHold(call.Document.Raw("hold"))
+	if s.hold = seconds; !sound {
+		f.Invalid("hold", `must be {"ttlSeconds": a whole number from 30 to 604800}`)
+	}
+	if s.permit, sound = readPermit(call.Document.Raw("permit")); !sound {
+		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
+	}
+	if s.x402 = nil; call.Facilitator {
+		if s.x402, sound = readX402(call.Document.Raw("x402")); !sound {
+			f.Invalid("x402", "must have asset, units and nonce")
+		}
+	}
+}
+
 // ownWords are the members in which no wallet is looked for here: the credentials, the wallets
-// themselves, the key, the proof, and the memo, which is searched by rules of its own.
-var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey", "memo", "proof"}
+// themselves, the key, the proof, what the facilitator tells, and the memo, which is searched by rules of its own.
+var ownWords = [...]string{"token", "userToken", "cpWallet", "payerWallet", "wallets", "idempotencyKey", "memo", "proof", "x402"}
+
+// isOwnWord tells whether a member is what its name says: one of another kind is searched.
+func isOwnWord(name string, raw []byte, facilitator bool) bool {
+	switch {
+	case raw == nil:
+		return false
+	case name == "x402":
+		return facilitator
+	}
+	return raw[0] == '"' || name == "wallets" && raw[0] == '['
+}
 
 // findElsewhere finds wallets in all texts of the call but those, in members that are unknown
 // too.
@@ -110,7 +137,7 @@ func (s *screening) findElsewhere(call *Call) {
 		next, end := len(rest), len(rest)
 		for _, name := range ownWords {
 			raw := call.Document.Raw(name)
-			if raw == nil || raw[0] != '"' && (name != "wallets" || raw[0] != '[') {
+			if !isOwnWord(name, raw, call.Facilitator) {
 				continue
 			}
 			if at := offsetIn(rest, raw); at >= 0 && at < next {

@@ -38,7 +38,8 @@ type screening struct {
 	reference   string // paymentRef.
 	permit      permitAsked
 	proof       proofGiven
-	again       bool // A recorded payment is judged again; its own record has what the call told.
+	x402        *x402Terms // Of a call by this service's facilitator.
+	again       bool       // A recorded payment is judged again; its own record has what the call told.
 
 	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
 	userToken string

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"strings"
 	"unsafe"
@@ -77,6 +78,16 @@ func EndingFilter(record uint64) uint64 {
 // free again, of which it has 52 bits.
 func ReferenceFilter(key ReferenceKey) uint64 {
 	return binary.BigEndian.Uint64(key[:])&^markMask | usedMark
+}
+
+// ReviewKey stands in the place of a payment reference where a payment that this service's x402
+// facilitator asks about becomes a REVIEW: by its filter the next payment of the same agent, of the
+// same amount, to the same counterparty finds that review (decision 138).
+func ReviewKey(agent AgentSlot, party PartyKey, amount USD) ReferenceKey {
+	text := append([]byte("railguard review over x402\x00"), party[:]...)
+	text = binary.BigEndian.AppendUint32(text, uint32(agent))
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(amount)))
+	return ReferenceKey(sum[:16])
 }
 
 // IsReferenceFilter tells whether a filter key may be one of ReferenceFilter.

@@ -238,6 +238,9 @@ func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftO
 			state = HoldRedeemed
 		}
 	}
+	if c.Judged && s.Agent != 0 {
+		m.activityOf(s.Agent) // An agent that was idle for a day has none, and a confirmation counts nothing there.
+	}
 	m.nameProfiles(s) // It may write profiles first, so that the leaf of the judgement is known only after it.
 	c.Leaf = m.size
 	m.ids.putTxn(&c.Txn, b.Leaf)

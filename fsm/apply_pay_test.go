@@ -113,6 +113,19 @@ func TestARedeemedPaymentNeverReturns(t *testing.T) {
 	require.Equal(t, [2]engine.USD{0, 0}, w.books(slot))
 }
 
+// TestAnIdleAgentsPaymentIsConfirmed: the ledger forgets what an agent did when it was idle for a day, and
+// a payment of it that waits can be confirmed.
+func TestAnIdleAgentsPaymentIsConfirmed(t *testing.T) {
+	w := newWorld(t)
+	slot, _ := w.register("a")
+	b := w.held(slot, 60, 7*24*3600, 0)
+	w.now += 3 * engine.DayLength
+	w.tick()
+	require.Zero(t, w.m.registry.agents.At(uint64(slot)).Activity)
+	require.Equal(t, "held PROCEED", said(w.leave(b, wire.PayConfirm, 0)))
+	require.Equal(t, "redeemed PROCEED", said(w.leave(b, wire.PayConfirm|wire.PayRedeem, 0)))
+}
+
 // TestWhatIsToBeRedeemed (statements P10 and P22): by the policy a settle of what was not redeemed is
 // booked, marked, and told by one alert; where everything is to be redeemed, what nobody redeemed
 // returns.

@@ -129,6 +129,9 @@ func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result
 	if d.Verdict == engine.Proceed && !m.written.Used && s.Reference != (engine.ReferenceKey{}) {
 		filters = append(filters, engine.ReferenceFilter(s.Reference))
 	}
+	if d.Verdict == engine.Review && s.Counts {
+		filters = append(filters, engine.ReferenceFilter(engine.ReviewKey(s.Agent, s.Party, s.Amount)))
+	}
 	if d.Rule != 0 {
 		filters = append(filters, ruleFilters[d.Rule])
 	}

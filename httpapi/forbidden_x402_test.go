@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,13 +34,14 @@ const (
 	ownerSOL    = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 )
 
-// newPayment makes an ordinary payment of a version on Base. number makes it another one.
+// newPayment makes an ordinary payment of a version on Base. number makes it another one, of another
+// amount: the review of a payment stands for all that are like it but for the nonce.
 func newPayment(token string, version, number int) *paymentBody {
 	p := &paymentBody{version: version, number: number, top: object{}, resource: object{"url": "https://shop.example.org/pay", "description": "Weather today"}, extra: object{"name": "USDC", "version": "2"}}
 	terms := func(amount string) object {
-		return object{"scheme": "exact", "network": map[int]string{1: "base", 2: "eip155:8453"}[version], amount: "1", "asset": x402.Published[1].Address, "payTo": honestPayee, "maxTimeoutSeconds": 60, "extra": p.extra}
+		return object{"scheme": "exact", "network": map[int]string{1: "base", 2: "eip155:8453"}[version], amount: strconv.Itoa(number), "asset": x402.Published[1].Address, "payTo": honestPayee, "maxTimeoutSeconds": 60, "extra": p.extra}
 	}
-	p.signed = object{"from": honestPayer, "to": honestPayee, "value": "1", "validAfter": "1", "validBefore": "2", "nonce": fmt.Sprintf("0x%064x", number)}
+	p.signed = object{"from": honestPayer, "to": honestPayee, "value": strconv.Itoa(number), "validAfter": "1", "validBefore": "2", "nonce": fmt.Sprintf("0x%064x", number)}
 	p.ids = object{"railguard": object{"info": object{"token": token}}}
 	p.payload = object{"x402Version": version, "payload": object{"signature": "0x00", "authorization": p.signed}, "extensions": p.ids}
 	if version == 1 {
@@ -73,7 +75,7 @@ func (p *paymentBody) onSolana(owner, feePayer, payee, text string) {
 	p.payload["payload"] = object{"transaction": base64.StdEncoding.EncodeToString(data)}
 }
 
-func (p *paymentBody) write(t *testing.T) string {
+func (p *paymentBody) write(t testing.TB) string {
 	p.top["x402Version"], p.top["paymentPayload"], p.top["paymentRequirements"] = p.version, p.payload, p.wanted
 	data, err := json.Marshal(p.top)
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 	if l.Record != nil {
 		record.Rules = l.Record.Triggered
 	}
-	record.Hold, record.Reference = edge.PaymentOf(j, l)
+	record.Hold, record.Reference = edge.ApprovedPayment(j, l)
 	if r.disposition == wire.Approved {
 		var err error
 		if record.Used, err = j.LookForReference(record.Reference); err != nil {

@@ -26,7 +26,11 @@ func (c *Request) CheckMembers() error {
 	if c.route.Shape == nil {
 		return nil
 	}
-	if err := c.Asked.Document.CheckShape(c.route.Shape); err != nil {
+	shape := c.route.Shape
+	if c.Asked.Facilitator {
+		shape = shape.With("x402") // Which signed payment it is; no caller tells that (decision 138).
+	}
+	if err := c.Asked.Document.CheckShape(shape); err != nil {
 		return ProposalError(err)
 	}
 	return nil

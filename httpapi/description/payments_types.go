@@ -19,7 +19,7 @@ type GuestError struct {
 type X402Call struct {
 	_                   struct{} `free:"The protocol's." doc:"As version 1 or 2 of the protocol has it; what is wrong with it is the reason in the answer."`
 	X402Version         any      `json:"x402Version,omitempty" doc:"1 or 2."`
-	PaymentPayload      Free     `json:"paymentPayload,omitempty" free:"The protocol's." doc:"extensions.railguard.info holds the agent's credential (token, and userToken)."`
+	PaymentPayload      Free     `json:"paymentPayload,omitempty" free:"The protocol's." doc:"extensions.railguard.info holds the agent's credential (token, and userToken); permit (true) asks for a permit, and txnId names the approved review whose leave the payment takes."`
 	PaymentRequirements Free     `json:"paymentRequirements,omitempty" free:"The protocol's."`
 }
 
@@ -32,6 +32,8 @@ type X402Screening struct {
 		HoldExpiresAt Time     `json:"holdExpiresAt,omitempty"`
 		State         any      `json:"state,omitempty" schema:"{\"const\": \"unresolved\"}" doc:"Whether the payment was made is not known; it counts until a settler says what became of it."`
 		Replayed      bool     `json:"replayed,omitempty" doc:"The first answer to this payment, given again: open nothing for it."`
+		Permit        string   `json:"permit,omitempty" doc:"Of a verify that asked for one with info.permit; for the origin of the resource."`
+		PermitExpires Time     `json:"permitExpiresAt,omitempty"`
 	} `json:"railguard"`
 }
 

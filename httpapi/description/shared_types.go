@@ -183,12 +183,20 @@ type RecordedRequest struct {
 
 // PermitTerms is what a record keeps for the permit that its call asked for.
 type PermitTerms struct {
-	Aud    string `json:"aud"`
-	MaxAge int64  `json:"maxAge" doc:"The policy's ofac.reviewAge, in seconds."`
+	Aud    string `json:"aud,omitempty" doc:"As are maxAge and lists, of a call that asked for a permit."`
+	MaxAge int64  `json:"maxAge,omitempty" doc:"The policy's ofac.reviewAge, in seconds."`
 	Lists  []struct {
 		ID   string `json:"id"`
 		AsOf string `json:"asOf,omitempty" doc:"The day of its publication."`
-	} `json:"lists"`
+	} `json:"lists,omitempty"`
+	X402 X402Terms `json:"x402,omitempty"`
+}
+
+type X402Terms struct {
+	_     struct{} `doc:"Of a payment that our x402 facilitator asked about."`
+	Asset string   `json:"asset" doc:"CAIP-19."`
+	Units string   `json:"units"`
+	Nonce string   `json:"nonce" doc:"Of the authorization, or the hash of the transaction that the payer signed."`
 }
 
 // ProofSeen is what a record keeps of an agent's key and of the proof of it.

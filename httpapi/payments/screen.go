@@ -48,7 +48,10 @@ func screen(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	began := time.Now()
-	result, err := c.Propose(border.Proposal{Kind: wire.KindScreen, Record: func() (any, error) { return c.Judge.Screen() }})
+	result, err := c.Propose(border.Proposal{Kind: wire.KindScreen, Record: c.Judge.ScreenUnreviewed})
+	if found := (*edge.ReviewFound)(nil); errors.As(err, &found) {
+		return answerReview(c, found)
+	}
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -70,6 +73,20 @@ func screen(c *border.Request) (border.Answer, error) {
 	countScreen(record.Verdict.String(), record.Rule.Code(), c.Judge.Timing, c.Commit, time.Since(c.Start))
 	return c.Reply(http.StatusOK, c.Out), nil
 }
+
+// answerReview answers this service's facilitator with the review that its payment has already.
+func answerReview(c *border.Request, found *edge.ReviewFound) (border.Answer, error) {
+	c.SetHeader(HeaderReview, found.Word)
+	c.Out = c.Out[:0]
+	if err := c.WriteScreen(found.Leaf.Record, &c.Out); err != nil {
+		return border.Answer{}, err
+	}
+	return c.Reply(http.StatusOK, c.Out), nil
+}
+
+// HeaderReview tells the facilitator what the review in the answer means for its payment: a word of edge.
+// No answer over a connection has it.
+const HeaderReview = "X-Railguard-Review"
 
 // sandboxOutage returns the 503 that a sandbox was asked for. If lost is set, the answer must be
 // dropped after the payment is recorded.

@@ -9,7 +9,7 @@
 // would try another facilitator.
 //
 // Map: facilitator.go routes, admits and answers; payment.go and tree.go read a payment, texts.go
-// what it tells in words; verify.go and settle.go are the two calls; screening.go asks the API;
+// what it tells in words; verify.go and settle.go are the two calls, reviews.go what an officer approved; screening.go asks the API;
 // upstream.go and supported.go ask the facilitator behind; assets.go says what an atomic unit is
 // worth.
 //

@@ -29,6 +29,8 @@ type payment struct {
 	note             string // Text that a transaction carries.
 	mentioned        string // Wallets in texts of the body, each behind a blank.
 	lasts            time.Duration
+	review           string // The review whose leave it is to take (txnId); "": any.
+	permit           bool   // The caller wants a permit for the resource's origin.
 
 	hash    string // Hash of the body as it was received.
 	forward []byte // The body for the facilitator behind, see forward.go.
@@ -181,6 +183,10 @@ func (p *payment) readExtensions(payload object, header string) *invalid {
 	case header != "" && header != p.token:
 		return &invalid{"invalid_payload", "X-Railguard-Token and the payment's extension name two credentials"}
 	}
+	p.permit, _ = info["permit"].(bool)
+	if p.review = info.text("txnId"); len(p.review) > textMax {
+		return &invalid{"invalid_payload", "the txnId is too long"}
+	}
 	if len(p.token) > tokenMax || len(p.userToken) > tokenMax {
 		return &invalid{"invalid_payload", "the credential is too long"}
 	}
@@ -207,12 +213,28 @@ func (p *payment) readProof(payload object) *invalid {
 	return nil
 }
 
+// assetID is the token as CAIP-19 names it.
+func (a *Asset) assetID() string {
+	if a.evm() {
+		return a.Network + "/erc20:" + strings.ToLower(a.Address)
+	}
+	return a.Network + "/token:" + a.Address
+}
+
+// nonceID is the nonce in the one way of writing it.
+func (p *payment) nonceID() string {
+	if p.asset.evm() {
+		return strings.ToLower(p.nonce)
+	}
+	return p.nonce
+}
+
 // bindingHash returns the hash of everything that identifies this payment. One hold and one
 // settlement belong to it.
 func (p *payment) bindingHash() string {
-	payer, payee, asset, nonce := p.payer, p.payee, p.asset.Address, p.nonce
+	payer, payee, asset, nonce := p.payer, p.payee, p.asset.Address, p.nonceID()
 	if p.asset.evm() {
-		payer, payee, asset, nonce = strings.ToLower(payer), strings.ToLower(payee), strings.ToLower(asset), strings.ToLower(nonce)
+		payer, payee, asset = strings.ToLower(payer), strings.ToLower(payee), strings.ToLower(asset)
 	}
 	sum := sha256.New()
 	for _, part := range []string{"railguard x402 payment", p.asset.Network, asset, payer, payee, p.units, nonce, p.token, p.userToken} {

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"railguard/engine/possession"
 	"railguard/httpapi/guest"
@@ -60,8 +62,20 @@ type verdict struct {
 	Index   uint64  `json:"index"`
 	Hold    *held   `json:"hold"`
 
-	replayed bool // The API repeated its answer to an earlier call with the same body.
+	Permit        string `json:"permit"`
+	PermitExpires string `json:"permitExpiresAt"`
+
+	review   string // What it means if it is that of a review that the payment has already: a word below.
+	replayed bool   // The API repeated its answer to an earlier call with the same body.
 }
+
+// What a review means for a payment, in the API's words.
+const (
+	reviewWaiting  = "waiting"  // No officer has approved it.
+	reviewApproved = "approved" // It may be confirmed and redeemed.
+	reviewOther    = "other"    // It is approved, and the payment shows what the officer did not see.
+	reviewUsed     = "used"     // The payment took its leave.
+)
 
 type held struct {
 	State     string `json:"state"`
@@ -76,6 +90,8 @@ type record struct {
 	ScreenedAt time.Time `json:"screenedAt"`
 	Payment    *ending   `json:"payment"`
 	Late       *ending   `json:"lateSettlement"`
+
+	Disposition string `json:"disposition"`
 }
 
 type ending struct {
@@ -121,6 +137,50 @@ type screeningCall struct {
 	Wallets    []roleWallet      `json:"wallets,omitempty"`
 	Memo       string            `json:"memo,omitempty"`
 	Parties    []partyIdentifier `json:"cpIdentifiers,omitempty"`
+	X402       *signedPayment    `json:"x402,omitempty"`
+	Permit     *permitAsked      `json:"permit,omitempty"`
+}
+
+// signedPayment tells the API which payment it is, beside what every payment has.
+type signedPayment struct {
+	Asset  string `json:"asset"`
+	Units  string `json:"units"`
+	Nonce  string `json:"nonce"`
+	Review string `json:"review,omitempty"` // The review whose leave it is to take; a payment without one is not screened then.
+}
+
+type permitAsked struct {
+	Seconds  int64  `json:"ttlSeconds"`
+	Audience string `json:"aud"`
+}
+
+// The bounds of a permit.
+const (
+	permitLeast = time.Minute
+	permitMost  = 5 * time.Minute
+	audienceMax = 256
+)
+
+// askPermit is what the payment asks of a permit; nil: nothing. It is for the origin of the resource, and
+// lasts as long as the payment.
+func (p *payment) askPermit() *permitAsked {
+	address, err := url.Parse(p.resource)
+	if !p.permit || err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" {
+		return nil
+	}
+	origin := address.Scheme + "://" + strings.ToLower(address.Host)
+	if utf8.RuneCountInString(origin) > audienceMax {
+		return nil
+	}
+	return &permitAsked{int64(min(max(p.lasts, permitLeast), permitMost) / time.Second), origin}
+}
+
+// sign tells the API which payment it is; nil for one that does not say who pays, which is never made.
+func (p *payment) sign(review string) *signedPayment {
+	if p.payer == "" {
+		return nil
+	}
+	return &signedPayment{p.asset.assetID(), p.units, p.nonceID(), review}
 }
 
 // partyIdentifier is an identifier of the counterparty.
@@ -146,9 +206,11 @@ type ttl struct {
 	Seconds int64 `json:"ttlSeconds"`
 }
 
-// screenWithHold screens the payment with a hold.
-func (g *guestCall) screenWithHold(ctx context.Context, p *payment, key, reference string) (*verdict, error) {
+// screenWithHold screens the payment with a hold. If there is a review of it already, the verdict is that
+// review's; review, if it is not "", is the only one that it may be.
+func (g *guestCall) screenWithHold(ctx context.Context, p *payment, key, reference, review string, permit *permitAsked) (*verdict, error) {
 	call := p.screeningCall(p.asset.dollars(p.units), reference)
+	call.X402, call.Permit = p.sign(review), permit
 	call.Hold = &ttl{int64((p.lasts + holdBeyond) / time.Second)}
 	return g.askVerdict(p.proving(ctx), call, key)
 }
@@ -165,6 +227,23 @@ func (p *payment) proving(ctx context.Context) context.Context {
 		return ctx
 	}
 	return guest.Proving(ctx, &guest.Proof{Text: p.proof, Act: possession.ActX402, Request: p.proves})
+}
+
+// foresee is judgeAgain without a record.
+func (g *guestCall) foresee(ctx context.Context, p *payment) (*verdict, error) {
+	body, err := json.Marshal(p.screeningCall("0", ""))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := g.askUntilAnswered(ctx, http.MethodPost, "/v1/screen/dry-run", "", 0, body)
+	if err != nil {
+		return nil, err
+	}
+	v := new(verdict)
+	if err := json.Unmarshal(answer.Body.Bytes(), v); err != nil || v.Verdict == "" {
+		return nil, errUnavailable
+	}
+	return v, nil
 }
 
 func (p *payment) screeningCall(dollars, reference string) *screeningCall {
@@ -191,7 +270,12 @@ func (g *guestCall) askVerdict(ctx context.Context, call *screeningCall, key str
 	if err != nil {
 		return nil, err
 	}
-	v := &verdict{replayed: answer.Head.Get("Idempotent-Replayed") == "true"}
+	return readVerdict(answer)
+}
+
+// readVerdict reads a verdict from an answer of the API.
+func readVerdict(answer *guest.Answer) (*verdict, error) {
+	v := &verdict{replayed: answer.Head.Get("Idempotent-Replayed") == "true", review: answer.Head.Get("X-Railguard-Review")}
 	if err := json.Unmarshal(answer.Body.Bytes(), v); err != nil || v.Verdict == "" || v.TxnID == "" {
 		return nil, errUnavailable
 	}

@@ -95,7 +95,9 @@ type settlement struct {
 
 	claim *verdict // The verdict that took the settlement reference.
 	held  *record  // The hold that verify opened; nil: the claim itself holds the amount.
+	named *record  // The review that has a reference of this payment since an officer approved it; nil: there is none.
 
+	reviewed     bool // The claim is the leave of an approved review.
 	ownClaim     bool // The caller's key made the claim.
 	repeatsClaim bool // The caller's key made the claim for the same resource and payment-identifier.
 }
@@ -108,7 +110,9 @@ func (g *guestCall) settlePayment(ctx context.Context, p *payment) *settleAnswer
 	if err != nil {
 		return p.settleWithoutVerdict(err)
 	}
-	if before != nil {
+	if before != nil && before.Verdict == "REVIEW" && before.Disposition == "APPROVED" {
+		s.named = before
+	} else if before != nil {
 		return s.answerClaimed(ctx, before)
 	}
 	if answer := s.claimPayment(ctx); answer != nil {
@@ -125,6 +129,9 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	if s.held, err = g.readByReference(ctx, p.holdReference(), 0); err != nil {
 		return p.settleWithoutVerdict(err)
 	}
+	if s.held != nil && s.held.Verdict == "REVIEW" {
+		s.named, s.held = s.held, nil
+	}
 	switch {
 	case s.held != nil && s.held.settledEnding() != nil:
 		s.claim, s.ownClaim = &s.held.verdict, s.keyID != "" && s.held.KeyID == s.keyID
@@ -138,7 +145,7 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 	// conflict in one form is tried in the other.
 	for _, holds := range []bool{s.held == nil, s.held != nil} {
 		if holds {
-			s.claim, err = g.screenWithHold(ctx, p, key, p.settleReference())
+			s.claim, err = g.screenWithHold(ctx, p, key, p.settleReference(), p.nameReview(s.named), nil)
 		} else {
 			s.claim, err = g.judgeAgain(ctx, p, key, p.settleReference())
 		}
@@ -146,15 +153,34 @@ func (s *settlement) claimPayment(ctx context.Context) *settleAnswer {
 			break
 		}
 	}
-	if errors.Is(err, errConflict) {
+	switch {
+	case errors.Is(err, errConflict):
 		return s.answerByWinner(ctx, p.settleWithoutVerdict(err))
-	}
-	if err != nil {
+	case isOver(err):
+		return s.answerOver()
+	case err != nil:
 		return p.settleWithoutVerdict(err)
-	}
-	if s.claim.replayed {
+	case s.claim.review != "":
+		return s.settleReviewed(ctx)
+	case s.claim.replayed:
 		return s.answerReplayed(ctx)
 	}
+	return s.checkClaim(ctx)
+}
+
+// answerOver answers for a payment that must take the leave of a review that is over.
+func (s *settlement) answerOver() *settleAnswer {
+	if s.named != nil && s.named.settledEnding() != nil { // For another payment, or somebody booked it without settling it here.
+		s.claim, s.ownClaim = &s.named.verdict, s.keyID != "" && s.named.KeyID == s.keyID
+		return s.answerDuplicate()
+	}
+	outcome, reason, message := overAnswer(s.named)
+	return s.p.notSettled(outcome, reason, message, nil)
+}
+
+// checkClaim returns nil if the claim has the settlement reference and lets the payment through.
+func (s *settlement) checkClaim(ctx context.Context) *settleAnswer {
+	g, p := s.guestCall, s.p
 	winner, err := g.readByReference(ctx, p.settleReference(), s.claim.Index)
 	switch {
 	case err != nil:
@@ -245,6 +271,11 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	case claim.Verdict != "PROCEED":
 		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
 	}
+	return s.answerOutcome(ctx, claim)
+}
+
+// answerOutcome is answerClaimed for a claim that let the payment through.
+func (s *settlement) answerOutcome(ctx context.Context, claim *record) *settleAnswer {
 	held, err := s.guestCall.readByReference(ctx, s.p.holdReference(), 0)
 	if err != nil {
 		return s.p.settleWithoutVerdict(err)
@@ -273,18 +304,36 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	if s.p.payer == "" { // Another node, of an earlier version, may have sent it on.
 		return s.pendingOutcome(s.claim, unreadPayer)
 	}
-	now, err := s.guestCall.judgeAgain(ctx, s.p, "", "")
-	switch {
-	case err != nil:
-		return s.pendingOutcome(s.claim, "whether the payment was made is not known, and it cannot be screened again now")
-	case now.Verdict != "PROCEED":
-		return s.pendingOutcome(now, "whether the payment was made is not known, and now it would not be: "+describeVerdict(now))
+	if answer := s.forbidNow(ctx); answer != nil {
+		return answer
 	}
 	if o, transaction, _, _ := s.f.settleBehind(ctx, s.p); o == done {
 		s.bookPayment(ctx, transaction)
 		return s.p.settledBy("settled", transaction, s.claim)
 	}
 	return s.pendingOutcome(s.claim, "whether the payment was made is not known")
+}
+
+// forbidNow judges the payment again before the facilitator behind is asked once more; nil: it may be
+// made. Of a review that an officer approved only a BLOCK counts, and no other review is opened.
+func (s *settlement) forbidNow(ctx context.Context) *settleAnswer {
+	var now *verdict
+	var err error
+	if s.reviewed {
+		now, err = s.foresee(ctx, s.p)
+	} else {
+		now, err = s.guestCall.judgeAgain(ctx, s.p, "", "")
+	}
+	switch {
+	case err != nil:
+		return s.pendingOutcome(s.claim, "whether the payment was made is not known, and it cannot be screened again now")
+	case now.Verdict != "PROCEED" && !(s.reviewed && now.Verdict == "REVIEW"):
+		if s.reviewed {
+			now.TxnID = s.claim.TxnID // Nothing is recorded of what was foreseen.
+		}
+		return s.pendingOutcome(now, "whether the payment was made is not known, and now it would not be: "+describeVerdict(now))
+	}
+	return nil
 }
 
 // releasedReason returns the reason of the facilitator behind from the text of a release.

@@ -14,13 +14,15 @@ type verdictShown struct {
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
 	State         string `json:"state,omitempty"`    // unresolved: whether the payment was made is not known, and it counts.
 	Replayed      bool   `json:"replayed,omitempty"` // The answer of an earlier call.
+	Permit        string `json:"permit,omitempty"`
+	PermitExpires string `json:"permitExpiresAt,omitempty"`
 }
 
 func showVerdict(v *verdict) map[string]*verdictShown {
 	if v == nil {
 		return nil
 	}
-	shown := &verdictShown{Verdict: v.Verdict, TxnID: v.TxnID, Reason: v.Reason}
+	shown := &verdictShown{Verdict: v.Verdict, TxnID: v.TxnID, Reason: v.Reason, Permit: v.Permit, PermitExpires: v.PermitExpires}
 	if v.Rule != nil {
 		shown.Rule = *v.Rule
 	}
@@ -64,6 +66,9 @@ func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer
 		answer.IsValid, answer.outcome = true, "valid"
 	case failed:
 		answer.InvalidReason, answer.InvalidMessage, answer.outcome = reason, message, "invalid"
+		if v.review != "" { // The leave of its review stays, for a payment that can be made.
+			break
+		}
 		// If the payment is being settled, the settlement releases the hold.
 		if settlement, err := g.readByReference(ctx, p.settleReference(), 0); err == nil && settlement == nil {
 			g.releaseHold(ctx, v.TxnID, reason)
@@ -75,43 +80,63 @@ func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer
 	return answer
 }
 
-// findHold returns the verdict of the payment's open hold. If there is no hold, it opens one. If
-// it cannot, it returns the reason.
+// findHold returns the verdict of the payment's open hold, or of its approved review. If there is none,
+// it opens a hold. If it cannot, it returns the reason.
 func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
 	before, err := g.readByReference(ctx, p.holdReference(), 0)
 	if err == nil && before == nil {
-		var settlement *record
-		if settlement, err = g.readByReference(ctx, p.settleReference(), 0); settlement != nil {
+		if before, err = g.readByReference(ctx, p.settleReference(), 0); before != nil && before.Verdict != "REVIEW" {
 			return nil, notValid("refused", ours+"already_settled", "this payment was sent for settlement before")
 		}
 	}
 	switch {
 	case err != nil:
 		return nil, verifyWithoutVerdict(err)
+	case before != nil && before.Verdict == "REVIEW": // It has the reference since it was approved.
 	case before != nil && before.settledEnding() != nil:
 		return nil, notValid("refused", ours+"already_settled", "this payment was settled before")
 	case before != nil && before.holdIsOpen():
-		return &before.verdict, nil
+		return g.repeatPermit(ctx, p, before), nil
 	case before != nil && before.isUnresolved():
 		return nil, notValid("refused", ours+unresolved, unresolvedMessage)
 	}
-	v, err := g.screenWithHold(ctx, p, "x402:verify:"+p.hash, p.holdReference())
-	if err != nil {
+	v, err := g.screenToVerify(ctx, p, p.nameReview(before))
+	switch {
+	case isOver(err):
+		return nil, notValid(overAnswer(before))
+	case err != nil:
 		return nil, verifyWithoutVerdict(err)
-	}
-	if v.Verdict != "PROCEED" {
-		bad := notValid("refused", refusalReason(v), describeVerdict(v))
-		bad.Payer, bad.Extensions = p.payer, showVerdict(v)
-		return nil, bad
-	}
-	if !v.replayed {
+	case v.review != "":
+		return g.verifyReviewed(ctx, p, v)
+	case v.Verdict == "PROCEED" && !v.replayed:
 		return v, nil
+	case v.Verdict != "PROCEED" && !(v.replayed && v.Verdict == "REVIEW"):
+		return nil, p.refusedBy(v, describeVerdict(v))
 	}
-	// The verdict is that of an earlier call with this body, whose hold may have ended since.
+	return g.readReplayed(ctx, p, v)
+}
+
+// overAnswer is the answer to a payment that must take the leave of a review that is over.
+func overAnswer(before *record) (outcome, reason, message string) {
+	if reason, message = before.overReview(); reason == "" {
+		reason, message = ours+"hold_ended", "the review that the payment names is none of this payment, or it is over"
+	}
+	return "refused", reason, message
+}
+
+// readReplayed answers by an earlier call with this body, whose hold or review may have ended since.
+func (g *guestCall) readReplayed(ctx context.Context, p *payment, v *verdict) (*verdict, *verifyAnswer) {
 	first, err := g.readRecord(ctx, "/v1/audit/"+v.TxnID+"?consistency=leader", 0)
 	switch {
 	case err != nil || first == nil:
 		return nil, verifyWithoutVerdict(errUnavailable)
+	case v.Verdict == "REVIEW":
+		if reason, message := first.overReview(); reason != "" {
+			bad := notValid("refused", reason, message)
+			bad.Payer, bad.Extensions = p.payer, showVerdict(v)
+			return nil, bad
+		}
+		return nil, p.refusedBy(v, describeVerdict(v))
 	case first.holdIsOpen():
 		return v, nil
 	case first.isUnresolved():
@@ -120,6 +145,31 @@ func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verify
 		return nil, notValid("invalid", releasedReason(first.Payment.Reason), "as this payment was answered before")
 	}
 	return nil, notValid("refused", ours+"hold_ended", "the hold of this payment has ended: sign another payment")
+}
+
+// screenToVerify screens the payment with a hold, and with a permit if it asks for one.
+func (g *guestCall) screenToVerify(ctx context.Context, p *payment, review string) (*verdict, error) {
+	permit := p.askPermit()
+	if permit != nil { // The record says which body had the permit: only that one can have it again.
+		g.requestID = p.verifyID()
+		defer func() { g.requestID = "" }()
+	}
+	return g.screenWithHold(ctx, p, "x402:verify:"+p.hash, p.holdReference(), review, permit)
+}
+
+// verifyID identifies a call of verify by its body.
+func (p *payment) verifyID() string { return "x402-verify-" + p.hash }
+
+// repeatPermit returns the verdict of an open hold, with the permit that the same body got before: the API
+// repeats its answer.
+func (g *guestCall) repeatPermit(ctx context.Context, p *payment, before *record) *verdict {
+	if p.askPermit() == nil || before.RequestID != p.verifyID() || g.f.now().Sub(before.ScreenedAt) > permitMost {
+		return &before.verdict
+	}
+	if v, err := g.screenToVerify(ctx, p, p.review); err == nil && v.replayed && v.TxnID == before.TxnID {
+		return v
+	}
+	return &before.verdict
 }
 
 const unresolvedMessage = "whether this payment was made is not known: a settler must say what became of it"

@@ -24,6 +24,9 @@ func TestVerifyHoldsWhatWillBePaid(t *testing.T) {
 		"token": "t", "amount": 0.000001, "chain": "SOL", "rail": "USDC", "cpWallet": "payee", "protocol": "x402", "payerWallet": ownerSOL,
 		"wallets": []any{map[string]any{"role": "payer", "address": feePayerSOL}},
 		"hold":    map[string]any{"ttlSeconds": 360.0}, // 60 seconds of the payment and five minutes.
+		"x402": map[string]any{
+			"asset": Published[2].assetID(), "units": "1", "nonce": "1a2809fb1e6f349825ed11c40057e54cf4da5d26e0c3b9907067d741e21a4035",
+		},
 	}, call)
 	require.Nil(t, d.ledger.ending("txn_1"), "the hold is open")
 	require.Len(t, d.chain.bodies, 1)

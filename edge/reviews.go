@@ -144,7 +144,7 @@ func noHistoryYet() *Refusal {
 // fires, an entry of a list, or a place.
 func (j *Judge) showsMore(l *Leaf) bool {
 	s, seen := &j.screen, l.Record
-	decision := j.Terms.Settings.Rules().Decide(&s.hits, j.Terms.Policy())
+	decision := engine.RuleSetNumbered(s.record.Basis.Rules).Decide(&s.hits, j.Terms.Policy())
 	return decision.Triggered&^(seen.Triggered|seen.Shadow) != 0 ||
 		showsOther(s.members.Get(leaf.TagMatches), seen.Edge.Get(leaf.TagMatches), "party", "uid", "outcome") ||
 		showsOther(s.members.Get(leaf.TagPlaces), seen.Edge.Get(leaf.TagPlaces), "read", "outcome")

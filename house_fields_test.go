@@ -21,8 +21,8 @@ var fieldHands = map[string]struct {
 	most int
 	why  string
 }{
-	"httpapi/border.Request.Judge": {245, "the one thing that handlers ask; what it shows of the state is immutable"},
-	"edge.Judge.Terms":             {145, "immutable values that were published together, read by whoever judges"},
+	"httpapi/border.Request.Judge": {226, "the one thing that handlers ask; what it shows of the state is immutable"},
+	"edge.Judge.Terms":             {149, "immutable values that were published together, read by whoever judges"},
 	"edge.Terms.Settings":          {80, "an immutable value"},
 	"fsm.core.now":                 {106, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {100, "immutable; of the format"},

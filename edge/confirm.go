@@ -60,6 +60,7 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 	if err := j.judgeRecorded(l, b.Agent, list, asked); err != nil {
 		return nil, err
 	}
+	b.Idem = j.keyed() // A good proof is the call's key.
 	b.Now = wire.AppendScreen(nil, &j.screen.record)
 	if operator := l.Text("operatorId"); operator != "" {
 		b.Filters = append(b.Filters, engine.FilterKey(engine.FilterOperator, operator))

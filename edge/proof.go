@@ -39,6 +39,10 @@ type Proof struct {
 func (j *Judge) ReadProof(f *strictjson.Fields) {
 	s := &j.screen
 	s.proof = proofGiven{}
+	if given := j.call.Proof; given != nil {
+		s.proof.text, s.proof.act, s.proof.request = given.Text, given.Act, given.Request
+		return
+	}
 	if f.Get(possession.ProofMember) == nil {
 		return
 	}

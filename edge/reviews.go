@@ -103,7 +103,7 @@ func (j *Judge) wordOf(l *Leaf) (string, error) {
 		return "", err
 	}
 	switch {
-	case !d.Present && len(d.Payment) == 0 || d.Present && d.Said.Escalates(): // Both are answered alike.
+	case len(d.Payment) == 0 && (!d.Present || d.Said.Escalates()): // Both are answered alike.
 		return ReviewWaiting, nil
 	case !d.Present || d.Said.Disposition != leaf.WordApproved:
 		return "", nil

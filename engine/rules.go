@@ -13,6 +13,13 @@ type Decision struct {
 	Idle      uint32 // Of ALL_CLEAR: mask of the rules that the policy has off or in shadow.
 }
 
+// LeaveOut notes of ALL_CLEAR which rules were not judged, so that its reason does not say that they passed.
+func (d *Decision) LeaveOut(mask uint32) {
+	if d.Verdict == Proceed {
+		d.Idle |= mask
+	}
+}
+
 // Code returns the decision's rule id as the API shows it; "" for ALL_CLEAR,
 // which the API shows as null.
 func (d *Decision) Code() string { return d.Rule.Code() }

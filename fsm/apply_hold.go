@@ -140,7 +140,7 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
-	case row.Redeemed == 0 && (m.policy().HoldsReturn || m.policy().PermitNeed == engine.PermitOfAll):
+	case row.Redeemed == 0 && !row.Counts && (m.policy().HoldsReturn || m.policy().PermitNeed == engine.PermitOfAll):
 		_, freed := m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired, freed...)
 	default:
@@ -268,7 +268,7 @@ func (m *ledger) settlePayment(b *wire.Hold, past *outcomeRow, ended, used bool,
 		m.noteEnding(*past)
 	case open:
 		row, _ := m.endHold(holdAt, HoldSettled)
-		s.counted, s.unpermitted = row.Amount, row.Redeemed == 0 && m.policy().MustRedeem(row.Approved)
+		s.counted, s.unpermitted = row.Amount, row.Redeemed == 0 && !row.Counts && m.policy().MustRedeem(row.Approved)
 		paid := min(b.Amount, row.Amount)
 		m.registry.changeBooks(row.payer(), func(books *engine.Spend) { books.AddOn(row.Day, paid) })
 	default:
@@ -367,7 +367,7 @@ func (m *ledger) refuseSettle(b *wire.Hold, ended bool) wire.Refusal {
 		return wire.RefusedLapsed
 	case ended || b.Amount >= b.Recorded: // A payment counts with its recorded amount, or not at all.
 		return 0
-	case b.Verdict == engine.Proceed, b.Verdict == engine.Review && (decided.approved || !decided.made): // What nobody has decided yet may count soon.
+	case b.Verdict == engine.Proceed, b.Verdict == engine.Review && (decided.approved || !decided.made || decided.escalated): // What nobody has decided yet may count soon.
 		return wire.RefusedSettler
 	}
 	return 0

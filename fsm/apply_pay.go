@@ -50,16 +50,19 @@ func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 		return
 	}
 	decision, leftOut := m.judgeAgain(b, s, &hits)
-	if m.refusePayRoom(b, s, &decision, r) {
+	if m.refusePayRoom(b, s, &hits, &decision, r) {
 		return
 	}
 	m.describeCall(s, &decision)
-	if decision.Verdict != engine.Block {
+	if decision.Verdict == engine.Proceed {
 		m.watchPayment(b)
 	}
-	m.writePay(b, s, &decision, leftOut, r)
+	returns := decision.Verdict == engine.Block && m.cannotBePaid(b)
+	m.writePay(b, s, &decision, leftOut, returns, r)
+	if returns {
+		m.withdrawLeave(b)
+	}
 	if decision.Verdict == engine.Block {
-		m.withdrawLeave(b, r.Leaf)
 		if m.operatorListed(&hits) {
 			m.officers.alertOperator(s.Agent)
 		}
@@ -74,15 +77,20 @@ func (m *ledger) soundPay(b *wire.Pay, s *wire.Screen, hits *engine.Hits) bool {
 	return m.hasLeaf(b.Leaf) && b.Amount >= 0 && b.Verdict <= engine.Unknown && b.Op != 0 && b.Op <= wire.PayConfirm|wire.PayRedeem &&
 		m.fitsBytes(2*len(b.Now), 0) && // In base64 it is a third longer, and Apply adds to it.
 		wire.DecodeScreen(b.Now, s) == nil && wire.UnpackHits(s, hits) &&
-		soundHits(s, hits) && s.Amount == b.Amount && (s.Agent == b.Agent || hits.Has(engine.RuleNoCredential)) && s.Idem == nil && s.Hold == 0 &&
+		soundHits(s, hits.Mask|b.Seen) && s.Amount == b.Amount && (s.Agent == b.Agent || hits.Has(engine.RuleNoCredential)) && m.soundPayer(b) && s.Idem == nil && s.Hold == 0 &&
 		m.soundPermit(s.Permit) && soundCauses(s.Causes) && leaf.SoundFragment(s.Fragment) && m.soundPast(b.Leaf, b.Past)
 }
 
-// soundHits tells whether the rule set of a judgement has the rules that hit. A rule set that is not in
+// soundHits tells whether the rule set of a judgement has some rules. A rule set that is not in
 // force makes the judgement stale.
-func soundHits(s *wire.Screen, hits *engine.Hits) bool {
+func soundHits(s *wire.Screen, mask uint32) bool {
 	rules := engine.RuleSetNumbered(s.Basis.Rules)
-	return rules == nil || rules.HasAll(hits.Mask)
+	return rules == nil || rules.HasAll(mask)
+}
+
+// soundPayer tells whether those exist whom the record of a payment names.
+func (m *ledger) soundPayer(b *wire.Pay) bool {
+	return (b.Agent == 0 || m.registry.agents.Has(uint64(b.Agent))) && (b.Operator == 0 || m.registry.operators.Has(uint64(b.Operator)))
 }
 
 // soundConfirms tells whether a payment can have been confirmed so often.
@@ -174,7 +182,9 @@ func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (dec
 		leftOut |= rules.ReviewRules()
 	}
 	hits.Leave(leftOut)
-	return rules.Decide(hits, m.moment.Policy), leftOut
+	decision = rules.Decide(hits, m.moment.Policy)
+	decision.LeaveOut(leftOut)
+	return decision, leftOut
 }
 
 // noCounter counts nothing: the payment was counted when it was screened.
@@ -184,12 +194,14 @@ func (noCounter) countCall(*engine.Moment, *engine.AgentProfile, *wire.Screen) {
 
 // refusePayRoom refuses what has no room: the hold of a payment that has none, or the case that a
 // BLOCK opens.
-func (m *ledger) refusePayRoom(b *wire.Pay, s *wire.Screen, d *engine.Decision, r *wire.Result) bool {
+func (m *ledger) refusePayRoom(b *wire.Pay, s *wire.Screen, hits *engine.Hits, d *engine.Decision, r *wire.Result) bool {
 	_, open := m.holdAt[b.Leaf]
 	switch {
-	case d.Verdict != engine.Block:
+	case d.Verdict == engine.Proceed:
 		return !open && m.refuseShare(wire.TableHolds, m.ownerAt(b.Screener), oneRow, r)
-	case m.moment.LevelCount > 0 && !m.officers.listedRoom(s.Agent):
+	case d.Verdict != engine.Block:
+		return false
+	case m.operatorListed(hits) && !m.officers.listedRoom(s.Agent):
 		m.refuseTable(wire.TableSanctions, r)
 		return true
 	case d.OpensCase() && !m.officers.casesRoom(s):
@@ -226,20 +238,17 @@ func (m *ledger) watchPayment(b *wire.Pay) {
 }
 
 // writePay writes the leaf of a judgement, and notes in the payment's hold what it says.
-func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftOut uint32, r *wire.Result) {
-	c, state := &m.written, HoldReleased
+func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftOut uint32, returns bool, r *wire.Result) {
+	c, state := &m.written, HoldOpen
 	at, open := m.holdAt[b.Leaf]
-	if d.Verdict != engine.Block {
-		state = HoldOpen
+	if returns {
+		state = HoldReleased
 	}
 	if d.Verdict == engine.Proceed {
 		c.HoldUntil = m.holds.At(at).ExpiresAt
 		if b.Op&wire.PayRedeem != 0 {
 			state = HoldRedeemed
 		}
-	}
-	if c.Judged && s.Agent != 0 {
-		m.activityOf(s.Agent) // An agent that was idle for a day has none, and a confirmation counts nothing there.
 	}
 	m.nameProfiles(s) // It may write profiles first, so that the leaf of the judgement is known only after it.
 	c.Leaf = m.size
@@ -256,9 +265,10 @@ func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftO
 	if open {
 		row := m.holds.Edit(at)
 		row.Newest = m.size
-		if b.Op&wire.PayConfirm != 0 {
+		if b.Op&wire.PayConfirm != 0 && d.Verdict != engine.Unknown {
 			row.Confirms++
 		}
+		row.Given = row.Given || d.Verdict == engine.Proceed
 		if state == HoldRedeemed {
 			row.Redeemed = m.size + 1
 		}
@@ -274,23 +284,20 @@ func (m *ledger) writePay(b *wire.Pay, s *wire.Screen, d *engine.Decision, leftO
 	m.writeEvent(kind, event, &b.Common, r, filters...)
 }
 
-// withdrawLeave gives back a payment that is a BLOCK now, as the leaf judged says.
-func (m *ledger) withdrawLeave(b *wire.Pay, judged uint64) {
-	returned, freed := b.Amount, []uint64(nil)
-	if at, open := m.holdAt[b.Leaf]; open {
-		var row holdRow
-		row, freed = m.endHold(at, HoldReleased)
-		returned = row.Amount
-	} else {
-		day := m.countedOn(b)
-		by := payer{b.Agent, b.Fleet, b.Operator}
-		m.registry.changeBooks(by, func(s *engine.Spend) { s.Return(day, b.Amount) })
-		if by, used, _ := m.referenceUsed(b.Reference); used && by == b.Leaf {
-			freed = m.freeReference(b.Reference, b.Leaf, b.ScreenedAt.Day())
-		}
-		m.noteEnding(outcomeRow{Leaf: b.Leaf, State: HoldReleased, Before: judged})
-	}
-	event := m.paymentOf(b.Leaf, b.Agent, HoldReleased, returned)
+// cannotBePaid tells whether a payment that is a BLOCK now cannot have been made: nobody had leave to
+// make it, as of an approval that was never confirmed, or none can be made that was not redeemed. Any
+// other one goes on counting until a settler says what became of it, because whoever spends does not
+// say what was spent.
+func (m *ledger) cannotBePaid(b *wire.Pay) bool {
+	at, open := m.holdAt[b.Leaf]
+	given := b.Verdict == engine.Proceed || open && m.holds.At(at).Given
+	return open && (!given || m.policy().PermitNeed == engine.PermitOfAll) && !m.holds.At(at).Counts
+}
+
+// withdrawLeave gives back the hold of a payment that is a BLOCK now, and never had leave.
+func (m *ledger) withdrawLeave(b *wire.Pay) {
+	row, freed := m.endHold(m.holdAt[b.Leaf], HoldReleased)
+	event := m.paymentOf(b.Leaf, b.Agent, HoldReleased, row.Amount)
 	filters := append(m.filters(len(freed)+4), freed...)
 	filters = append(filters, engine.FilterKey(engine.FilterKind, leaf.KindHoldReleased), engine.FilterKey(engine.FilterTxn, event.TxnID), engine.EndingFilter(b.Leaf))
 	if event.AgentID != "" {

@@ -124,6 +124,7 @@ func TestAnIdleAgentsPaymentIsConfirmed(t *testing.T) {
 	require.Zero(t, w.m.registry.agents.At(uint64(slot)).Activity)
 	require.Equal(t, "held PROCEED", said(w.leave(b, wire.PayConfirm, 0)))
 	require.Equal(t, "redeemed PROCEED", said(w.leave(b, wire.PayConfirm|wire.PayRedeem, 0)))
+	require.Equal(t, w.m.Freeze().Digest(), restoredFrom(t, w.m).Freeze().Digest())
 }
 
 // TestWhatIsToBeRedeemed (statements P10 and P22): by the policy a settle of what was not redeemed is
@@ -286,4 +287,35 @@ func (w *world) payAgain(random *rand.Rand) {
 	})
 	asked.Common = keyedOnce(random)
 	w.do(wire.KindPay, &asked)
+}
+
+// TestABlockReturnsOnlyWhatNobodyCouldPay: whoever spends must not get its budget back by making its own
+// payment a BLOCK. What had leave goes on counting, with a hold and without one.
+func TestABlockReturnsOnlyWhatNobodyCouldPay(t *testing.T) {
+	for name, seconds := range map[string]uint32{"with a hold": 600, "without": 0} {
+		w := newWorld(t)
+		slot, _ := w.register("a", dailyLimit(100))
+		b := w.held(slot, 60, seconds, 0)
+		turn := func(to engine.Status) {
+			w.do(wire.KindStatus, &wire.Status{Target: wire.TargetAgent, Slot: uint32(slot), To: to})
+		}
+		turn(engine.Suspended)
+		for range 3 {
+			require.Equal(t, "held BLOCK", said(w.leave(b, wire.PayConfirm, 0)), name)
+			require.Equal(t, engine.USD(60), w.books(slot)[0]+w.books(slot)[1], name)
+		}
+		turn(engine.Active)
+		require.Equal(t, "held PROCEED", said(w.leave(b, wire.PayConfirm, 0)), name)
+		turn(engine.Suspended)
+		require.Equal(t, "held BLOCK", said(w.leave(b, wire.PayRedeem, 0)), name)
+		require.Equal(t, engine.USD(60), w.books(slot)[0]+w.books(slot)[1], name)
+	}
+	w := newWorld(t)
+	slot, _ := w.register("a", dailyLimit(100))
+	b := w.held(slot, 130, 0, 0)
+	w.approval(b)
+	require.Equal(t, "held PROCEED", said(w.leave(b, wire.PayConfirm, 1<<engine.RuleDailyLimit)))
+	w.do(wire.KindStatus, &wire.Status{Target: wire.TargetAgent, Slot: uint32(slot), To: engine.Revoked})
+	require.Equal(t, "held BLOCK", said(w.leave(b, wire.PayConfirm, 1<<engine.RuleDailyLimit)), "it was confirmed, so it may have been paid")
+	require.Equal(t, [2]engine.USD{0, 130}, w.books(slot))
 }

@@ -95,14 +95,10 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 		m.takeReference(referenceRow{Key: reference, Leaf: r.Leaf, Told: r.Leaf})
 	}
 	if held != 0 {
-		row := holdRow{
+		m.openHold(holdRow{
 			Leaf: r.Leaf, ExpiresAt: m.now + held, Amount: s.Amount, Reference: reference,
-			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row,
-		}
-		if s.Counts {
-			row.Redeemed = r.Leaf + 1
-		}
-		m.openHold(row)
+			Agent: s.Agent, Fleet: by.fleet, Operator: by.operator, Screener: s.Key.Row, Counts: s.Counts,
+		})
 	}
 }
 

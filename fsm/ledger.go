@@ -156,6 +156,8 @@ type holdRow struct {
 	Redeemed   uint64              // 1 + the leaf that says that it was redeemed; 0: it was not. A redeemed payment never returns by itself.
 	Newest     uint64              // The newest leaf by which it was confirmed or redeemed; 0: none.
 	Confirms   uint8               // How often it was confirmed.
+	Given      bool                // A confirmation gave leave, so that it may have been paid.
+	Counts     bool                // Whoever has the signed payment can make it: it never returns by itself, whatever the policy says.
 }
 
 // told returns the newest leaf that says what the payment is; 0: none does but its record.
@@ -228,6 +230,8 @@ func codeHoldRow(c *coder, row *holdRow) {
 	codeUnsigned(c, &row.Redeemed)
 	codeUnsigned(c, &row.Newest)
 	codeByte(c, &row.Confirms)
+	c.codeFlag(&row.Given)
+	c.codeFlag(&row.Counts)
 }
 
 func codeOutcomeRow(c *coder, row *outcomeRow) {

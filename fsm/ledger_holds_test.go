@@ -232,19 +232,22 @@ func (l *bookkeeping) judgedAgain(b *wire.Pay, r *wire.Result) {
 	good := !slices.ContainsFunc(slots, func(one engine.AgentSlot) bool {
 		return l.agents[one].status != engine.Active || l.suspended[l.agents[one].operator]
 	})
-	if state != "released" && !good {
+	proceeds := between(r.Data, `"verdict":"`, `"`) == "PROCEED"
+	if proceeds && !good {
 		l.add("leaf %d: whoever is suspended has leave", r.Leaf)
 	}
+	if state == "released" && l.rules.PermitNeed != engine.PermitOfAll && (b.Verdict == engine.Proceed || l.given[b.Leaf]) {
+		l.add("leaf %d: a payment that may have been made returns", r.Leaf)
+	}
+	l.given[b.Leaf] = l.given[b.Leaf] || proceeds
 	l.counts["judged again "+state]++
 	switch {
 	case state == "released" && open:
 		l.endHold(b.Leaf, "released")
 		l.free(h.reference, b.Leaf)
 	case state == "released":
-		l.book(l.spent, payer{b.Agent, b.Fleet, b.Operator}, day, -b.Amount)
-		l.ended[b.Leaf] = "released"
-		l.free(b.Reference, b.Leaf)
-	case !open:
+		l.add("leaf %d: what was not held returns", r.Leaf)
+	case !open && proceeds:
 		by := payer{b.Agent, b.Fleet, b.Operator}
 		l.book(l.spent, by, day, -b.Amount)
 		l.book(l.held, by, day, b.Amount)

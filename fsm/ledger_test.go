@@ -40,13 +40,13 @@ type bookkeeping struct {
 	stood map[uint64]engine.Day // The day on which a payment without a hold counts.
 	used  map[engine.ReferenceKey]uint64
 
-	profiles map[uint64]*leaf.Profile // By leaf.
-	redeemed map[uint64]bool          // By the leaf of the record.
-	returned map[uint64]bool          // Leaves that give back a payment that was a BLOCK when it was judged again.
-	over     map[uint64]holdOver      // Holds whose time is over, by the leaf that says so.
-	rules    engine.Policy            // The policy in force.
-	payBy    map[uint64]engine.Time   // Ends of approvals, by the leaf of the record.
-	apiKeys  []wire.APIKey            // By row.
+	profiles        map[uint64]*leaf.Profile // By leaf.
+	redeemed, given map[uint64]bool          // By the leaf of the record.
+	returned        map[uint64]bool          // Leaves that give back a payment that was a BLOCK when it was judged again.
+	over            map[uint64]holdOver      // Holds whose time is over, by the leaf that says so.
+	rules           engine.Policy            // The policy in force.
+	payBy           map[uint64]engine.Time   // Ends of approvals, by the leaf of the record.
+	apiKeys         []wire.APIKey            // By row.
 
 	deskLedger
 
@@ -103,7 +103,7 @@ func newBookkeeping() *bookkeeping {
 		suspended: map[string]bool{}, spent: map[purse]engine.USD{}, keyed: map[[16]byte]keyedCall{},
 		disposed: map[uint64]engine.Time{}, profiles: map[uint64]*leaf.Profile{},
 		held: map[purse]engine.USD{}, holds: map[uint64]heldAmount{}, ended: map[uint64]string{}, stood: map[uint64]engine.Day{},
-		used: map[engine.ReferenceKey]uint64{}, redeemed: map[uint64]bool{}, returned: map[uint64]bool{}, over: map[uint64]holdOver{}, payBy: map[uint64]engine.Time{}, rules: *engine.DefaultPolicy(), counts: map[string]int{}, deskLedger: newDeskLedger(),
+		used: map[engine.ReferenceKey]uint64{}, redeemed: map[uint64]bool{}, given: map[uint64]bool{}, returned: map[uint64]bool{}, over: map[uint64]holdOver{}, payBy: map[uint64]engine.Time{}, rules: *engine.DefaultPolicy(), counts: map[string]int{}, deskLedger: newDeskLedger(),
 	}
 }
 

@@ -116,8 +116,11 @@ func (m *ledger) profileOf(slot engine.AgentSlot) leaf.Ref {
 	foldAgent(m.registry, &basis, slot)
 	m.foldPolicy(&basis)
 	day := m.now.Day()
-	if use := &m.activity.At(uint64(m.registry.agents.At(uint64(slot)).Activity)).Judged; use.Day == day && use.Revs == basis.Revs {
-		return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
+	active := uint64(m.registry.agents.At(uint64(slot)).Activity) // 0: it was idle for a day, and what is written now is not kept for the next record.
+	if active != 0 {
+		if use := &m.activity.At(active).Judged; use.Day == day && use.Revs == basis.Revs {
+			return leaf.Ref{Leaf: use.Leaf, Hash: use.Hash}
+		}
 	}
 	p := m.newProfile()
 	for at := slot; at != 0 && len(p.Agents) <= engine.DepthMax; {
@@ -133,7 +136,9 @@ func (m *ledger) profileOf(slot engine.AgentSlot) leaf.Ref {
 	operator := p.Agents[0].Operator
 	p.OperatorID, p.Operator = m.ids.OperatorID(uint32(operator)), leaf.ReduceOperator(*m.registry.operatorProfiles.At(uint64(operator)))
 	ref := m.writeProfile(p, engine.FilterKey(engine.FilterAgent, p.AgentIDs[0]), engine.FilterKey(engine.FilterOperator, p.OperatorID))
-	m.activityOf(slot).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
+	if active != 0 {
+		m.activity.Edit(active).Judged = engine.ProfileUse{Day: day, Revs: basis.Revs, Leaf: ref.Leaf, Hash: ref.Hash}
+	}
 	return ref
 }
 

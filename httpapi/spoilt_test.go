@@ -141,7 +141,7 @@ var spoiltBefore = map[string]string{
 
 // spoiltNot are members that no body here has, each with the reason.
 var spoiltNot = map[string]string{
-	"POST /v1/permits/redeem pay.asset": "TestRedeemOnce", "POST /v1/permits/redeem pay.chain": "TestRedeemOnce", "POST /v1/permits/redeem pay.nonce": "TestRedeemOnce",
+	"POST /v1/transactions/{txnId}/confirm proof": "TestConfirmTakesProofs", "POST /v1/permits/redeem pay.asset": "TestRedeemOnce", "POST /v1/permits/redeem pay.chain": "TestRedeemOnce", "POST /v1/permits/redeem pay.nonce": "TestRedeemOnce",
 	"POST /v1/permits/redeem pay.payee": "TestRedeemOnce", "POST /v1/permits/redeem pay.payeeIds": "TestRedeemOnce", "POST /v1/permits/redeem pay.payer": "TestRedeemOnce",
 	"POST /v1/permits/redeem pay.rail": "TestRedeemOnce", "POST /v1/permits/redeem pay.ref": "TestRedeemOnce", "POST /v1/permits/redeem pay.units": "TestRedeemOnce",
 	"POST /v1/permits/redeem pay.identifiers": "TestRedeemOnce",

@@ -240,7 +240,7 @@ func TestAReviewThatIsOverGivesNoLeave(t *testing.T) {
 		answer(t, w.do("admin", "POST", "/v1/agents/"+w.agent+"/suspend", `{"reason":"stolen key"}`), 200)
 		require.Equal(t, txn, w.refused(w.settle(p), "railguard_block"))
 		require.Zero(t, w.sent)
-		require.Equal(t, "released", textOf(w.record(txn), "payment", "state"))
+		require.Equal(t, "held", textOf(w.record(txn), "payment", "state"))
 	})
 	t.Run("tells more than the officer saw", func(t *testing.T) {
 		w := newX402World(t, atMostFive)

@@ -209,6 +209,7 @@ type paid struct {
 
 	unresolved bool // The time of its hold is over, and it still counts.
 	approved   bool // An officer let it go through.
+	given      bool // A confirmation let it go through.
 	redeemed   bool // Its leave was taken.
 }
 

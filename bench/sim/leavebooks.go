@@ -11,8 +11,8 @@ import (
 // The books of leaves to pay (decision 136). A payment that went through or was approved may be
 // confirmed and redeemed until the end of its hold, of its approval, and of the permit. A confirmation
 // goes through only if no party is stopped and what counts, the payment with it, is under the limits
-// of the day; it is a REVIEW for a limit only if that is not so. A BLOCK gives the payment back in the
-// same step. It is redeemed once. Then nobody confirms it, it does not return by itself, and one alert
+// of the day; it is a REVIEW for a limit only if that is not so. A BLOCK gives back in the same step what
+// cannot have been made; what had leave goes on counting. It is redeemed once. Then nobody confirms it, it does not return by itself, and one alert
 // tells of its end. A settle says whether it had to be redeemed before.
 
 // leave books a judgement of a recorded payment.
@@ -23,15 +23,19 @@ func (b *books) leave(i int, at string, leaf []byte) {
 		b.found.add("leaf %d: %s, and leaf %d had no leave", i, verdict, record)
 		return
 	}
-	if p.until.IsZero() { // It had no hold, and has one now.
-		p.until = instant(p.date + "T00:00:00Z").Add(48 * time.Hour)
+	until, wasHeld := p.until, !p.until.IsZero()
+	if !wasHeld { // It has no hold, and gets one with its first leave.
+		until = instant(p.date + "T00:00:00Z").Add(48 * time.Hour)
+	}
+	if verdict == "PROCEED" {
+		p.until = until
 	}
 	ends := member(leaf, "permitEnds")
 	switch {
 	case p.redeemed || p.ended != "" || p.unresolved:
 		b.found.add("leaf %d: %s, and leaf %d was redeemed (%v), %q or unresolved (%v)", i, verdict, record, p.redeemed, p.ended, p.unresolved)
-	case instant(at).After(p.until):
-		b.found.add("leaf %d: %s, and the leave of leaf %d ended at %v", i, verdict, record, p.until)
+	case instant(at).After(until):
+		b.found.add("leaf %d: %s, and the leave of leaf %d ended at %v", i, verdict, record, until)
 	case ends != "" && at >= ends:
 		b.found.add("leaf %d: %s, and the permit ended at %s", i, verdict, ends)
 	case number(leaf, "listVersion") != b.list:
@@ -39,22 +43,20 @@ func (b *books) leave(i int, at string, leaf []byte) {
 	case verdict == "PROCEED" && !instant(member(leaf, "until")).Equal(p.until):
 		b.found.add("leaf %d: it may be made until %s, and the leave of leaf %d ends at %v", i, member(leaf, "until"), record, p.until)
 	}
-	want := map[string]string{"PROCEED": "held", "BLOCK": "released"}[verdict]
+	want := "held"
+	if verdict == "BLOCK" && wasHeld && (p.approved && !p.given || b.limits.Need == engine.PermitOfAll) {
+		want, b.blocked = "released", record
+	}
+	p.given = p.given || verdict == "PROCEED"
 	if verdict == "PROCEED" && state == "redeemed" {
 		want, p.redeemed = "redeemed", true
-	}
-	if want == "" {
-		want = "held"
 	}
 	if state != want {
 		b.found.add("leaf %d: %s leaves leaf %d %s", i, verdict, record, state)
 	}
 	b.counts["again "+verdict+" "+state]++
-	switch verdict {
-	case "PROCEED":
+	if verdict == "PROCEED" {
 		b.proceed(i, p.agent, p.user)
-	case "BLOCK":
-		b.blocked = record
 	}
 	b.judgedLimits(i, at[:len("2000-01-01")], member(leaf, "rule"), number(leaf, "leftOut"), p)
 }

@@ -63,8 +63,11 @@ func seenOf(raw []byte, limits Limits) spec.Seen {
 		seen.Hold = instant(member(data, "payBy")).UnixMilli() - seen.At
 	case kind == "payment.confirmed", kind == "payment.redeemed":
 		seen.Kind, seen.Verdict, seen.Payment = spec.Confirm, verdictOf(member(data, "verdict")), int(number(data, "screenedLeaf"))
-		if member(data, "state") == "redeemed" {
+		switch state := member(data, "state"); {
+		case state == "redeemed":
 			seen.Kind = spec.Redeem
+		case state == "held" && seen.Verdict == spec.Block: // What had leave goes on counting.
+			seen.Verdict = spec.Undecided
 		}
 	case kind == leaf.KindHoldSettled:
 		seen.Kind = spec.Settle

@@ -150,10 +150,13 @@ func (f *follower) leave(at int, seen *Seen) {
 		f.add("leaf %d: it judges the payment of leaf %d again, and there is none", at, seen.Payment)
 		return
 	}
-	switch m.waits(p); {
+	if seen.Verdict == Proceed || seen.Kind == Redeem {
+		m.waits(p)
+	}
+	switch {
 	case p.taken, p.over, p.ended != Tick:
 		f.add("leaf %d: the payment of leaf %d is judged again, and was redeemed or had ended", at, seen.Payment)
-	case m.now > p.until:
+	case p.until != 0 && m.now > p.until:
 		f.add("leaf %d: the payment of leaf %d is judged again after its time", at, seen.Payment)
 	}
 	p.taken = p.taken || seen.Kind == Redeem

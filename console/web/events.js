@@ -18,7 +18,6 @@ const words = {
   'key.created': 'API key created', 'key.expiring': 'API key ends soon', 'key.revoked': 'API key revoked', 'key.rotated': 'API key rotated', 'key.looked': 'Somebody looked', 'key.sessions_ended': 'Sessions of an API key ended',
   'list.activated': 'Sanctions list put in force', 'list.staged': 'Sanctions list staged', 'list.stale': 'Sanctions list is too old', 'list.synced': 'Sanctions list asked for again', 'matcher.raised': 'Matcher raised',
   'operator.limit': 'Daily limit of an operator changed', 'operator.reinstated': 'Operator reinstated', 'operator.suspended': 'Operator suspended', 'policy.activated': 'Policy put in force', 'policy.whitelist': 'Whitelist of the institution changed',
-  'payment.confirmed': 'Payment judged again before it was made', 'payment.redeemed': 'Leave of a payment taken',
   'reconciliation.done': 'Rail compared with the log',
   'retro.begun': 'Looking back began', 'retro.ended': 'Looking back ended', 'retro.hit': 'Looking back found a party',
   'review.assigned': 'Case assigned', 'review.claimed': 'Case claimed', 'review.commented': 'Comment on a case', 'review.dispositioned': 'Case decided', 'review.escalated': 'Case escalated', 'review.proposal_lapsed': 'Proposal lapsed: nobody confirmed it',

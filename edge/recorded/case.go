@@ -228,6 +228,7 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	hits.Merge(&live)
 	hits.Leave(c.Record.LeftOut)
 	out.Decision, out.Mask = c.Rules.Decide(&hits, policy), hits.Mask
+	out.Decision.LeaveOut(c.Record.LeftOut)
 	return out
 }
 

@@ -87,7 +87,7 @@ var paymentsOperations = []Operation{
 	{
 		Name: "confirmPayment", Route: "POST /v1/transactions/{txnId}/confirm", Tag: "screening", Scope: Owner, Roles: "screener",
 		Summary:    "Judge a recorded payment again before it is made",
-		Text:       "By the list, the policy and the state of now; nothing is counted twice. A PROCEED can be confirmed while its hold is open, without one until the end of the next UTC day; a REVIEW after its approval, until that ends. A BLOCK gives the payment back.",
+		Text:       "By the list, the policy and the state of now; nothing is counted twice. A PROCEED can be confirmed while its hold is open, without one until the end of the next UTC day; a REVIEW after its approval, until that ends. A BLOCK gives back what nobody had leave to make; anything else goes on counting until a settler says what became of it.",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body:       &Body{Of: ConfirmCall{}, Example: `{"permit": {"aud": "https://pay.example.org"}}`},
 		Answers:    []Answer{{Status: 200, Of: Confirmation{}, Headers: "Replayed"}},

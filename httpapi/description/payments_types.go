@@ -297,7 +297,7 @@ type PayStated struct {
 }
 
 type Redemption struct {
-	State      string  `json:"state" enum:"redeemed refused" doc:"refused: it is a BLOCK now, and was given back."`
+	State      string  `json:"state" enum:"redeemed refused" doc:"refused: it is a BLOCK now. What had leave goes on counting until a settler says what became of it."`
 	Verdict    Verdict `json:"verdict"`
 	TxnID      string  `json:"txnId"`
 	RedeemedAt Time    `json:"redeemedAt,omitempty"`

@@ -87,6 +87,9 @@ type confirmed struct {
 	} `json:"payment"`
 }
 
+// back says what became of a payment that is a BLOCK now, by its state.
+var back = map[string]string{"released": "The payment was given back. "}
+
 // sentence says what a confirmation means to its caller.
 func (d *confirmed) sentence() string {
 	switch {
@@ -95,7 +98,7 @@ func (d *confirmed) sentence() string {
 	case d.Verdict == "REVIEW":
 		return "REVIEW" + d.rule() + ": do not pay. It has no leave now, and no officer is asked: screen the payment anew. " + d.Reason
 	case d.Verdict == "BLOCK":
-		return "BLOCK" + d.rule() + ": do not pay, and do not ask again in other words. The payment was given back. " + d.Reason
+		return "BLOCK" + d.rule() + ": do not pay, and do not ask again in other words. " + back[d.Payment.State] + d.Reason
 	}
 	return d.decided.leave()
 }

@@ -26,6 +26,7 @@ func confirmPayment(c *border.Request) (border.Answer, error) {
 	if !asked.AskPermit(c.Asked.Document.Raw("permit")) {
 		f.Invalid("permit", `must be {"ttlSeconds": a whole number from 60 to 300, "aud": a text of 1 to 256 characters}, both optional`)
 	}
+	c.TakeSignatures()
 	c.Judge.ReadProof(&f)
 	if c.Asked.Facilitator && f.Get("x402") != nil && !asked.TellX402(c.Asked.Document.Raw("x402")) {
 		f.Invalid("x402", "must have asset, units and nonce")
@@ -33,7 +34,6 @@ func confirmPayment(c *border.Request) (border.Answer, error) {
 	if err := f.Err(); err != nil {
 		return border.Answer{}, err
 	}
-	c.TakeSignatures()
 	return proposePay(c, &l, asked)
 }
 

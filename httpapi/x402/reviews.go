@@ -49,7 +49,7 @@ func (g *guestCall) confirmReview(ctx context.Context, p *payment, txnID string,
 		return nil, err
 	}
 	key.Write(body)
-	answer, err := g.askUntilAnswered(ctx, http.MethodPost, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", "x402:confirm:"+hex.EncodeToString(key.Sum(nil)), 0, body)
+	answer, err := g.askUntilAnswered(p.proving(ctx), http.MethodPost, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", "x402:confirm:"+hex.EncodeToString(key.Sum(nil)), 0, body)
 	var no *refused
 	if errors.As(err, &no) {
 		switch no.code {

@@ -235,7 +235,7 @@ func (g *guestCall) foresee(ctx context.Context, p *payment) (*verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := g.askUntilAnswered(ctx, http.MethodPost, "/v1/screen/dry-run", "", 0, body)
+	answer, err := g.askUntilAnswered(p.proving(ctx), http.MethodPost, "/v1/screen/dry-run", "", 0, body)
 	if err != nil {
 		return nil, err
 	}

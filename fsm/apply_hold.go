@@ -140,7 +140,7 @@ func (m *ledger) expireHold(at uint64) {
 	case row.Unresolved != 0: // Its record is gone, so nobody can say any more what became of the payment.
 		m.uncountHold(&row)
 		m.dropHold(at)
-	case row.Redeemed == 0 && !row.Counts && (m.policy().HoldsReturn || m.policy().PermitNeed == engine.PermitOfAll):
+	case row.Redeemed == 0 && !row.Counts && !row.Spent && (m.policy().HoldsReturn || m.policy().PermitNeed == engine.PermitOfAll):
 		_, freed := m.endHold(at, HoldExpired)
 		m.writeHoldOver(&row, leaf.DueHold, HoldExpired, freed...)
 	default:

@@ -54,10 +54,8 @@ func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 		return
 	}
 	m.describeCall(s, &decision)
-	if decision.Verdict == engine.Proceed {
-		m.watchPayment(b)
-	}
 	returns := decision.Verdict == engine.Block && m.cannotBePaid(b)
+	m.watchPayment(b)
 	m.writePay(b, s, &decision, leftOut, returns, r)
 	if returns {
 		m.withdrawLeave(b)
@@ -197,8 +195,8 @@ func (noCounter) countCall(*engine.Moment, *engine.AgentProfile, *wire.Screen) {
 func (m *ledger) refusePayRoom(b *wire.Pay, s *wire.Screen, hits *engine.Hits, d *engine.Decision, r *wire.Result) bool {
 	_, open := m.holdAt[b.Leaf]
 	switch {
-	case d.Verdict == engine.Proceed:
-		return !open && m.refuseShare(wire.TableHolds, m.ownerAt(b.Screener), oneRow, r)
+	case !open && m.refuseShare(wire.TableHolds, m.ownerAt(b.Screener), oneRow, r):
+		return true
 	case d.Verdict != engine.Block:
 		return false
 	case m.operatorListed(hits) && !m.officers.listedRoom(s.Agent):
@@ -219,7 +217,7 @@ func (m *ledger) watchPayment(b *wire.Pay) {
 	}
 	row := holdRow{
 		Leaf: b.Leaf, ExpiresAt: (b.ScreenedAt.Day() + 2).Start(), Amount: b.Amount, Agent: b.Agent, Fleet: b.Fleet, Operator: b.Operator,
-		Day: m.countedOn(b), Screener: b.Screener,
+		Day: m.countedOn(b), Screener: b.Screener, Spent: true,
 	}
 	if b.Verdict == engine.Review {
 		row.Approved, row.ExpiresAt = true, m.officers.decisionOn(b.Leaf).payBy

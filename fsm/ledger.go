@@ -157,6 +157,7 @@ type holdRow struct {
 	Newest     uint64              // The newest leaf by which it was confirmed or redeemed; 0: none.
 	Confirms   uint8               // How often it was confirmed.
 	Given      bool                // A confirmation gave leave, so that it may have been paid.
+	Spent      bool                // It counted as spent before it was confirmed, so it never returns by itself.
 	Counts     bool                // Whoever has the signed payment can make it: it never returns by itself, whatever the policy says.
 }
 
@@ -231,6 +232,7 @@ func codeHoldRow(c *coder, row *holdRow) {
 	codeUnsigned(c, &row.Newest)
 	codeByte(c, &row.Confirms)
 	c.codeFlag(&row.Given)
+	c.codeFlag(&row.Spent)
 	c.codeFlag(&row.Counts)
 }
 

@@ -30,7 +30,7 @@ func (l *bookkeeping) between() {
 		if !open || l.now < h.until || h.unresolved {
 			l.add("leaf %d: the time of leaf %d's hold is over; open: %v, until %v, at %v", l.leaves-1, record, open, h.until, l.now)
 		}
-		if want := map[bool]string{true: "expired", false: "unresolved"}[!l.redeemed[record] && (l.rules.HoldsReturn || l.rules.PermitNeed == engine.PermitOfAll)]; over.state != want {
+		if want := map[bool]string{true: "expired", false: "unresolved"}[!l.redeemed[record] && !h.spent && (l.rules.HoldsReturn || l.rules.PermitNeed == engine.PermitOfAll)]; over.state != want {
 			l.add("leaf %d: the hold of leaf %d is %s, the policy says %s", l.leaves-1, record, over.state, want)
 		}
 		l.counts["hold "+over.state]++
@@ -247,14 +247,14 @@ func (l *bookkeeping) judgedAgain(b *wire.Pay, r *wire.Result) {
 		l.free(h.reference, b.Leaf)
 	case state == "released":
 		l.add("leaf %d: what was not held returns", r.Leaf)
-	case !open && proceeds:
+	case !open:
 		by := payer{b.Agent, b.Fleet, b.Operator}
 		l.book(l.spent, by, day, -b.Amount)
 		l.book(l.held, by, day, b.Amount)
 		if b.Verdict == engine.Proceed {
 			until = (b.ScreenedAt.Day() + 2).Start()
 		}
-		h = heldAmount{by: by, amount: b.Amount, day: day, until: until, screener: b.Screener}
+		h = heldAmount{by: by, amount: b.Amount, day: day, until: until, screener: b.Screener, spent: true}
 		if used, known := l.used[b.Reference]; known && used == b.Leaf {
 			h.reference = b.Reference
 		}

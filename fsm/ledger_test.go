@@ -83,7 +83,7 @@ type heldAmount struct {
 	reference engine.ReferenceKey
 	screener  uint32
 
-	unresolved bool
+	unresolved, spent bool
 }
 
 // holdOver is a hold whose time is over, and its state.

@@ -18,7 +18,7 @@ func TestRowsOfTheDeskComeBack(t *testing.T) {
 	back(t, SARRow{Leaf: 1, Later: 2, DueAt: 3, First: 400, State: 4, Two: true}, codeSARRow)
 	back(t, cursorRow{Webhook: 1000, Seq: 1 << 50, N: 3, At: 4}, codeCursorRow)
 	back(t, deadLetterRow{Webhook: 7, Seq: 8, N: 1, Attempts: 10, Status: 504, At: 9}, codeDeadLetterRow)
-	back(t, holdRow{Leaf: 1 << 33, ExpiresAt: 5, Amount: 12_500_000, Reference: engine.ReferenceKey{1, 15: 2}, Agent: 7, Fleet: 8, Operator: 9, Day: 20_000, Screener: 3, Unresolved: 1 << 34, Approved: true, Redeemed: 1 << 35, Newest: 1 << 34, Confirms: 16, Given: true, Counts: true}, codeHoldRow)
+	back(t, holdRow{Leaf: 1 << 33, ExpiresAt: 5, Amount: 12_500_000, Reference: engine.ReferenceKey{1, 15: 2}, Agent: 7, Fleet: 8, Operator: 9, Day: 20_000, Screener: 3, Unresolved: 1 << 34, Approved: true, Redeemed: 1 << 35, Newest: 1 << 34, Confirms: 16, Given: true, Spent: true, Counts: true}, codeHoldRow)
 	back(t, outcomeRow{Leaf: 1, Later: 200, Late: 3, At: -4, State: HoldReleased, Before: 2}, codeOutcomeRow)
 	back(t, referenceRow{Key: engine.ReferenceKey{15: 9}, Leaf: 1 << 40, Told: 1 << 41, At: 77, Free: true}, codeReferenceRow)
 }

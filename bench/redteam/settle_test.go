@@ -73,7 +73,7 @@ func (w *world) tools(e conformance.Examiner) {
 		if h.role == "screener" || h.role == "admin" {
 			continue
 		}
-		said := call(h.key, "screen", obj{"amount": 1})
+		said := strings.ReplaceAll(call(h.key, "screen", obj{"amount": 1}), `"txnId":null`, "")
 		e.Expect(!strings.Contains(said, `"txnId"`) && !strings.Contains(said, `txn_`), "%s of %s screens over MCP: %s", h.role, h.kind, said)
 	}
 }

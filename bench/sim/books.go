@@ -210,6 +210,7 @@ type paid struct {
 	unresolved bool // The time of its hold is over, and it still counts.
 	approved   bool // An officer let it go through.
 	given      bool // A confirmation let it go through.
+	spent      bool // It had no hold before it was judged again.
 	redeemed   bool // Its leave was taken.
 }
 

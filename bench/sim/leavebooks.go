@@ -24,11 +24,9 @@ func (b *books) leave(i int, at string, leaf []byte) {
 		return
 	}
 	until, wasHeld := p.until, !p.until.IsZero()
-	if !wasHeld { // It has no hold, and gets one with its first leave.
+	if !wasHeld { // It has no hold, and gets one now, which never returns.
 		until = instant(p.date + "T00:00:00Z").Add(48 * time.Hour)
-	}
-	if verdict == "PROCEED" {
-		p.until = until
+		p.until, p.spent = until, true
 	}
 	ends := member(leaf, "permitEnds")
 	switch {
@@ -105,7 +103,7 @@ func (b *books) checkOver(i int, record int64, p *paid, how string, leaf []byte)
 	if p == nil {
 		return
 	}
-	returns := b.limits.Need == engine.PermitOfAll && !p.redeemed
+	returns := b.limits.Need == engine.PermitOfAll && !p.redeemed && !p.spent
 	switch {
 	case how == "expired" && !returns:
 		b.found.add("leaf %d: leaf %d returns by itself, redeemed: %v", i, record, p.redeemed)

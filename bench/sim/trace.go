@@ -67,7 +67,7 @@ func seenOf(raw []byte, limits Limits) spec.Seen {
 		case state == "redeemed":
 			seen.Kind = spec.Redeem
 		case state == "held" && seen.Verdict == spec.Block: // What had leave goes on counting.
-			seen.Verdict = spec.Undecided
+			seen.Stays = true
 		}
 	case kind == leaf.KindHoldSettled:
 		seen.Kind = spec.Settle

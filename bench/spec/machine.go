@@ -20,7 +20,7 @@ const (
 	RuleConsume  Rule = "consume"  // A payment is redeemed once.
 	RuleStays    Rule = "stays"    // What was redeemed does not return by itself.
 	RuleCounted  Rule = "counted"  // A payment that is judged again counts already.
-	RuleWithdraw Rule = "withdraw" // What is a BLOCK when it is judged again, and cannot have been made, is given back in the same step. A trace tells of what goes on counting as of no decision.
+	RuleWithdraw Rule = "withdraw" // What is a BLOCK when it is judged again, and cannot have been made, is given back in the same step. What had leave goes on counting: the model has the first kind alone.
 )
 
 // Rules are all rules that can be switched off.

@@ -22,6 +22,7 @@ type Seen struct {
 	Name   string   // Of the call; "": the leaf is of no call.
 	Purses []string // Of a payment that goes through, or would.
 	Hold   int64
+	Stays  bool // Of a BLOCK: the payment had leave, and goes on counting.
 	Limit  bool // A payment was blocked because of a limit, and for no other reason.
 }
 
@@ -150,17 +151,14 @@ func (f *follower) leave(at int, seen *Seen) {
 		f.add("leaf %d: it judges the payment of leaf %d again, and there is none", at, seen.Payment)
 		return
 	}
-	if seen.Verdict == Proceed || seen.Kind == Redeem {
-		m.waits(p)
-	}
-	switch {
+	switch m.waits(p); {
 	case p.taken, p.over, p.ended != Tick:
 		f.add("leaf %d: the payment of leaf %d is judged again, and was redeemed or had ended", at, seen.Payment)
 	case p.until != 0 && m.now > p.until:
 		f.add("leaf %d: the payment of leaf %d is judged again after its time", at, seen.Payment)
 	}
 	p.taken = p.taken || seen.Kind == Redeem
-	f.owed, f.blocked = seen.Verdict == Block, seen.Payment
+	f.owed, f.blocked = seen.Verdict == Block && !seen.Stays, seen.Payment
 }
 
 // hear compares what a caller was told with the log.

@@ -22,6 +22,7 @@ type fakeLedger struct {
 	mutex    sync.Mutex
 	now      time.Time
 	verdicts []string                  // Verdicts of the next screenings, in order; then PROCEED.
+	review   string                    // What the API says of a review that a payment has already; "": it has none.
 	override map[string]fakeAnswer     // Answers that replace the ledger's own, by the start of "METHOD path".
 	before   func(call *http.Request)  // Runs before each call.
 	screened []map[string]any          // Bodies of the screened calls.
@@ -133,6 +134,9 @@ func (l *fakeLedger) screenPayment(w http.ResponseWriter, r *http.Request, body 
 	} else if hold, held := call["hold"].(map[string]any); held {
 		seconds, _ := hold["ttlSeconds"].(float64)
 		record["hold"] = map[string]any{"state": "held", "expiresAt": l.now.Add(time.Duration(seconds) * time.Second).Format(time.RFC3339)}
+	}
+	if record["verdict"] == "REVIEW" && l.review != "" {
+		w.Header().Set("X-Railguard-Review", l.review)
 	}
 	if reference != "" && l.users[reference] == "" {
 		l.users[reference] = id

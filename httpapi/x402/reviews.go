@@ -146,7 +146,7 @@ func (s *settlement) settleReviewed(ctx context.Context) *settleAnswer {
 	p := s.p
 	s.held, s.reviewed = nil, true
 	if s.claim.review != reviewApproved && s.claim.review != reviewUsed {
-		return p.notSettled("refused", refusalReason(s.claim), describeReview(s.claim), s.claim)
+		return s.answerWaiting(ctx)
 	}
 	taken, err := s.confirmReview(ctx, p, s.claim.TxnID, true)
 	switch {
@@ -163,6 +163,20 @@ func (s *settlement) settleReviewed(ctx context.Context) *settleAnswer {
 	}
 	s.claim, s.ownClaim = &taken.verdict, true
 	return nil
+}
+
+// answerWaiting answers for a payment whose review gives it no leave. The review may be that of a call
+// which another call of this payment has just outrun: then the claim of the payment answers.
+func (s *settlement) answerWaiting(ctx context.Context) *settleAnswer {
+	winner, err := s.readByReference(ctx, s.p.settleReference(), 0)
+	switch {
+	case err != nil:
+		return s.p.settleWithoutVerdict(err) // Nothing was sent.
+	case winner != nil && winner.Verdict == "PROCEED":
+		s.reviewed = false
+		return s.answerClaimed(ctx, winner)
+	}
+	return s.p.notSettled("refused", refusalReason(s.claim), describeReview(s.claim), s.claim)
 }
 
 // answerTaken answers for a payment that took the leave of its review before. taken is the repeated

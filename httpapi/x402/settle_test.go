@@ -257,16 +257,19 @@ func TestSettleAfterItsEnd(t *testing.T) {
 func TestSettleGoesByTheWinner(t *testing.T) {
 	for name, c := range map[string]struct {
 		loser  string
+		review string
 		ending map[string]any
 		reason string
 	}{
-		"the loser was refused":   {"REVIEW", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
-		"the loser held as well":  {"PROCEED", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
-		"the winner is under way": {"PROCEED", nil, "settlement_pending"},
+		"the loser was refused":          {"REVIEW", "", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
+		"the loser held as well":         {"PROCEED", "", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
+		"the winner is under way":        {"PROCEED", "", nil, "settlement_pending"},
+		"the loser found another's":      {"REVIEW", "waiting", nil, "settlement_pending"},
+		"the loser found another's late": {"REVIEW", "other", map[string]any{"state": "settled", "railRef": "5first"}, "duplicate_settlement"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.ledger.verdicts = []string{c.loser}
+			d.ledger.verdicts, d.ledger.review = []string{c.loser}, c.review
 			d.ledger.before = func(r *http.Request) {
 				if r.URL.Path != "/v1/screen" {
 					return

@@ -285,6 +285,8 @@ func (b *builder) describeWords(v *vocabulary) {
 		record := WordRecord{
 			letters: uint32(len(letters)), Text: uint8(len(word)), textBag: text.BagOf([]byte(word)), Group: uint16(text.GroupOf([]byte(word))),
 			Weight: uint16(WordWeight([]byte(word), v.entries[i], b.entityCount)),
+			Person: uint16(WordBits([]byte(word), v.entries[i], b.entityCount, true)),
+			Other:  uint16(WordBits([]byte(word), v.entries[i], b.entityCount, false)),
 		}
 		if v.whole[i] {
 			record.Flags |= WordWhole

@@ -15,9 +15,19 @@ type WordRecord struct {
 	begins  uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	Flags   uint8
 	Weight  uint16
+	Person  uint16 // Its bits in the name of a person; see WordBits.
+	Other   uint16 // The same in any other name.
 	Group   uint16 // group of respellings, 0 if none
 	textBag text.LetterBag
 	foldBag text.LetterBag
+}
+
+// BitsOf returns the word's bits in the name of a person, or of something else.
+func (w *WordRecord) BitsOf(person bool) int32 {
+	if person {
+		return int32(w.Person)
+	}
+	return int32(w.Other)
 }
 
 // Flags of a word.

@@ -13,9 +13,12 @@ type queryWord struct {
 	start, end   uint16 // bytes of scorer.words
 	fold, folded uint16 // bytes of scorer.folds: its spelling fold
 	weight       int32
-	whole        int32  // its weight if it were not a payment word
-	payment      bool   // a word about the payment, not of the name
-	known        bool   // a whole word of some listed name
+	whole        int32 // its weight if it were not a payment word
+	payment      bool  // a word about the payment, not of the name
+	known        bool  // a whole word of some listed name
+	ordinary     bool  // A word of ordinary names.
+	bitsPerson   int32
+	bitsOther    int32
 	initial      bool   // one letter
 	title        bool   // a title, not part of the name
 	syllable     bool   // one Chinese or Korean syllable
@@ -191,6 +194,12 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		w.syllable = text.IsSyllable(written)
 		w.weight, w.group = index.WordWeight(written, 0, 1<<16), text.GroupOf(written)
 	}
+	if w.listed {
+		w.bitsPerson, w.bitsOther = int32(record.Person), int32(record.Other)
+	} else {
+		w.bitsPerson, w.bitsOther = index.WordBits(written, 0, 0, true), index.WordBits(written, 0, 0, false)
+	}
+	w.ordinary = index.IsOrdinary(written)
 	switch {
 	case optional:
 		w.weight = optionalWeight
@@ -323,7 +332,7 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 	c.least, c.room, c.loosely = 0, 0, 0
 	c.noteLetters(l)
-	if c.tuned != &shipped || c.trace != nil {
+	if c.tuned != &shipped || c.trace != nil || true {
 		return // no bounds for other numbers, which may raise a score, or for an explanation
 	}
 	c.least = reviewThreshold(q)

@@ -109,14 +109,16 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 		return
 	}
 	c.looked++
-	if !m.outlineName(c, &x.Words) || m.mostScore(c) < c.least {
-		return
+	person := m.isPerson()
+	if person {
+		m.matchInitials(c, &x.Words)
 	}
+	m.passesGate(person)
+	m.surplus, m.missing = m.queryLeft(c, person), m.leftOver(person)
 	name := x.Words.NameAt(first)
 	record := x.NameAt(name)
 	kind := x.EntityAt(record.Entity).Kind
-	score, strict := m.computeScores(c, &record, kind)
-	score = m.lowerScore(factorParty, score, m.tune.partyShare(q.Type, kind, &record))
+	score, strict := m.judgeEvidence(c, &x.Words, &record, kind)
 	if c.trace != nil {
 		c.trace.noteScore(name, score, c)
 	}

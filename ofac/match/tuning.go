@@ -13,7 +13,24 @@ type tuning struct {
 	pairTuning
 	lossTuning
 	shareTuning
+	Model
 }
+
+// Model are the numbers of the evidence, hundredths of a bit.
+type Model struct {
+	NeedPerson, NeedOther                                                                                           int32
+	Initial, SlipGroup, SlipFold, SlipBase, SlipSlope, SlipKnown                                                    int32
+	WholePerson, WholeOther, SameForm, OtherForm, PersonForm                                                        int32
+	MissingGiven, MissingLast, MissingHalf                                                                          int32
+	MissingPatronymic, MissingSecond, MissingMiddle, MissingInitial, MinorMost                                      int32
+	SurplusTitle, SurplusGrammar, SurplusPatronymic, SurplusInitial                                                 int32
+	GainMost, GainBeyond, ContradictionKnown, OtherContradictionKnown, SurplusSyllable, WholeListed, SurplusGeneric int32
+	SurplusBetween, SurplusOutside, SurplusMore, Contradiction                                                      int32
+	MissingWord, MissingShare, SurplusWord, SurplusShare, OtherContradiction                                        int32
+}
+
+// Shipped is for experiments.
+var Shipped = &shipped.Model
 
 // pairTuning weighs paired words.
 type pairTuning struct {
@@ -61,6 +78,10 @@ var shipped = tuning{
 		shortPairShare: 94, bothCloseBelow: 8800, bothCloseShare: 96, commonNames: 12000, commonShare: 96, otherFormShare: 93, otherPartyShare: 95,
 		partialWordShare: 78, formPersonShare: 93, formPersonStrict: 85, otherInitialShare: 94, fatherShare: 90,
 		officeShare: 97,
+	},
+	Model{
+		GainMost: 2800, GainBeyond: 40, ContradictionKnown: 300, OtherContradictionKnown: 200, SurplusSyllable: 700, WholeListed: 100, SurplusGeneric: 40,
+		NeedPerson: 1640, NeedOther: 2120, Initial: 250, SlipGroup: 70, SlipFold: 591, SlipBase: 150, SlipSlope: 2600, SlipKnown: 439, WholePerson: 280, WholeOther: 760, SameForm: 190, OtherForm: 300, PersonForm: 350, MissingGiven: 1078, MissingLast: 1183, MissingHalf: 200, MissingPatronymic: 70, MissingSecond: 15, MissingMiddle: 64, MissingInitial: 70, MinorMost: 520, SurplusTitle: 30, SurplusGrammar: 30, SurplusPatronymic: 100, SurplusInitial: 150, SurplusBetween: 123, SurplusOutside: 1120, SurplusMore: 200, Contradiction: 390, MissingWord: 100, MissingShare: 40, SurplusWord: 100, SurplusShare: 20, OtherContradiction: 200,
 	},
 }
 

@@ -29,6 +29,7 @@ func clientCommands() []*cobra.Command {
 		}
 	}
 	under("audit", newAuditProof(), newAuditExport(), newAuditBundle())
+	under("match", newMatchEval())
 	under("ofac", newImport())
 	under("list", newListImport(), newListRemove())
 	under("policy", newPolicyPut(), newPolicyDiff())

@@ -1,0 +1,223 @@
+package families
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Names of which the list has Latin alone are written in other scripts by sound, sign for sign,
+// as a newspaper would that never saw the original. A table is tried from its first row to its
+// last at each place, so longer signs stand first.
+
+type signs [][2]string
+
+// write writes a text in small letters by a table. It returns "" if a letter has no sign.
+func (table signs) write(text string) string {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		size := 0
+		for _, sign := range table {
+			if strings.HasPrefix(text[at:], sign[0]) {
+				b.WriteString(sign[1])
+				size = len(sign[0])
+				break
+			}
+		}
+		if size == 0 {
+			return ""
+		}
+		at += size
+	}
+	return b.String()
+}
+
+// arabicSigns write consonants and long vowels; short vowels are not written.
+var arabicSigns = signs{
+	{"kh", "خ"}, {"sh", "ش"}, {"th", "ث"}, {"dh", "ذ"}, {"gh", "غ"}, {"zh", "ج"}, {"ch", "تش"}, {"ph", "ف"}, {"ou", "و"}, {"oo", "و"}, {"ee", "ي"}, {"ei", "ي"}, {"ai", "اي"}, {"ay", "اي"}, {"aa", "ا"},
+	{"ss", "س"}, {"mm", "م"}, {"ll", "ل"}, {"dd", "د"}, {"bb", "ب"}, {"nn", "ن"}, {"tt", "ت"}, {"rr", "ر"}, {"ff", "ف"}, {"zz", "ز"}, {"yy", "ي"}, {"ww", "و"}, {"hh", "ح"}, {"kk", "ك"}, {"jj", "ج"}, {"qq", "ق"}, {"pp", "ب"}, {"cc", "ك"},
+	{"b", "ب"}, {"p", "ب"}, {"t", "ت"}, {"j", "ج"}, {"h", "ح"}, {"d", "د"}, {"r", "ر"}, {"z", "ز"}, {"s", "س"}, {"f", "ف"}, {"q", "ق"}, {"k", "ك"}, {"c", "ك"}, {"g", "غ"}, {"l", "ل"}, {"m", "م"}, {"n", "ن"}, {"w", "و"}, {"v", "ف"}, {"y", "ي"}, {"x", "كس"},
+	{"'", "ع"}, {"`", "ع"}, {"-", " "}, {"a", "ا"}, {"i", "ي"}, {"u", "و"}, {"o", "و"}, {"e", ""},
+}
+
+// arabicWords are written by heart: names that every reader knows, and words of companies.
+var arabicWords = map[string]string{
+	"muhammad": "محمد", "mohammad": "محمد", "mohammed": "محمد", "mohamed": "محمد", "ahmad": "أحمد", "ahmed": "أحمد", "ali": "علي", "hassan": "حسن", "hasan": "حسن", "hussein": "حسين", "husayn": "حسين", "hossein": "حسين",
+	"abdullah": "عبد الله", "abdallah": "عبد الله", "ibrahim": "إبراهيم", "ismail": "إسماعيل", "mahmoud": "محمود", "mahmud": "محمود", "mustafa": "مصطفى", "said": "سعيد", "omar": "عمر", "umar": "عمر", "khalid": "خالد", "yusuf": "يوسف", "hamid": "حميد",
+	"bank": "بنك", "company": "شركة", "trading": "للتجارة", "group": "مجموعة", "international": "الدولية", "general": "العامة", "establishment": "مؤسسة", "foundation": "مؤسسة", "organization": "منظمة", "exchange": "للصرافة", "industries": "للصناعات", "shipping": "للشحن", "services": "للخدمات", "llc": "ذ.م.م", "ltd": "المحدودة", "co": "شركة",
+}
+
+// arabicParticles are written before the word.
+var arabicParticles = map[string]string{"al-": "ال", "el-": "ال", "ul-": "ال", "ad-": "ال", "ar-": "ال", "as-": "ال", "ash-": "ال", "at-": "ال", "az-": "ال", "an-": "ال", "al ": "ال", "el ": "ال", "bin ": "بن ", "ibn ": "بن ", "ben ": "بن ", "abu ": "أبو ", "abou ": "أبو ", "bint ": "بنت ", "umm ": "أم "}
+
+// inArabic writes the name in Arabic.
+func inArabic(d *draft) bool {
+	return d.writeIn(func(w *word) string {
+		particle, known := arabicParticles[w.particle]
+		lower := strings.ToLower(w.text)
+		text := arabicWords[lower]
+		if text == "" {
+			text = arabicSigns.write(inner(lower))
+		}
+		if w.particle != "" && !known || text == "" {
+			return ""
+		}
+		return particle + text
+	})
+}
+
+// inner leaves out the short vowels within a word, which Arabic does not write.
+func inner(lower string) string {
+	var b strings.Builder
+	for i := range len(lower) {
+		c := lower[i]
+		vowel := c == 'a' || c == 'i' || c == 'u' || c == 'e' || c == 'o'
+		twice := i > 0 && lower[i-1] == c || i+1 < len(lower) && (lower[i+1] == c || lower[i+1] == 'y' || lower[i+1] == 'i' || lower[i+1] == 'u')
+		if vowel && i > 0 && i+1 < len(lower) && !twice && (c == 'u' || c == 'e' || c == 'a' && i > 1) {
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// cyrillicSigns write a name in Russian letters.
+var cyrillicSigns = signs{
+	{"shch", "щ"}, {"sch", "ш"}, {"kh", "х"}, {"zh", "ж"}, {"ch", "ч"}, {"sh", "ш"}, {"ts", "ц"}, {"ya", "я"}, {"yu", "ю"}, {"yo", "ё"}, {"ye", "е"}, {"iy", "ий"}, {"yy", "ый"}, {"ph", "ф"}, {"ck", "к"}, {"qu", "к"}, {"ou", "у"}, {"oo", "у"}, {"ee", "и"}, {"dj", "дж"},
+	{"a", "а"}, {"b", "б"}, {"c", "к"}, {"d", "д"}, {"e", "е"}, {"f", "ф"}, {"g", "г"}, {"h", "х"}, {"i", "и"}, {"j", "дж"}, {"k", "к"}, {"l", "л"}, {"m", "м"}, {"n", "н"}, {"o", "о"}, {"p", "п"}, {"q", "к"}, {"r", "р"}, {"s", "с"}, {"t", "т"}, {"u", "у"}, {"v", "в"}, {"w", "в"}, {"x", "кс"}, {"y", "й"}, {"z", "з"}, {"-", "-"}, {"'", "ь"},
+}
+
+// vowelY is written as a vowel between consonants and at the end of a word.
+func vowelY(lower string) string {
+	bytes := []byte(lower)
+	for i, c := range bytes {
+		alone := i > 0 && strings.IndexByte("aeiou", bytes[i-1]) < 0 && (i+1 == len(bytes) || strings.IndexByte("aeiou", bytes[i+1]) < 0)
+		if c == 'y' && alone {
+			bytes[i] = 'i'
+		}
+	}
+	return string(bytes)
+}
+
+// inCyrillic writes the name in Russian letters.
+func inCyrillic(d *draft) bool {
+	return d.writeIn(func(w *word) string {
+		text := []rune(cyrillicSigns.write(vowelY(strings.ToLower(w.particle + w.text))))
+		if len(text) == 0 {
+			return ""
+		}
+		text[0] = unicode.ToUpper(text[0])
+		return string(text)
+	})
+}
+
+// kanaSigns write a name in Katakana: a syllable each, and a vowel u where a consonant stands
+// alone.
+var kanaSigns = signs{
+	{"sha", "シャ"}, {"shi", "シ"}, {"shu", "シュ"}, {"sho", "ショ"}, {"cha", "チャ"}, {"chi", "チ"}, {"chu", "チュ"}, {"cho", "チョ"}, {"ka", "カ"}, {"ki", "キ"}, {"ku", "ク"}, {"ke", "ケ"}, {"ko", "コ"}, {"ca", "カ"}, {"co", "コ"}, {"cu", "ク"}, {"ga", "ガ"}, {"gi", "ギ"}, {"gu", "グ"}, {"ge", "ゲ"}, {"go", "ゴ"},
+	{"sa", "サ"}, {"si", "シ"}, {"su", "ス"}, {"se", "セ"}, {"so", "ソ"}, {"za", "ザ"}, {"zi", "ジ"}, {"zu", "ズ"}, {"ze", "ゼ"}, {"zo", "ゾ"}, {"ja", "ジャ"}, {"ji", "ジ"}, {"ju", "ジュ"}, {"jo", "ジョ"}, {"ta", "タ"}, {"ti", "ティ"}, {"tu", "トゥ"}, {"te", "テ"}, {"to", "ト"}, {"da", "ダ"}, {"di", "ディ"}, {"du", "ドゥ"}, {"de", "デ"}, {"do", "ド"},
+	{"na", "ナ"}, {"ni", "ニ"}, {"nu", "ヌ"}, {"ne", "ネ"}, {"no", "ノ"}, {"ha", "ハ"}, {"hi", "ヒ"}, {"hu", "フ"}, {"he", "ヘ"}, {"ho", "ホ"}, {"ba", "バ"}, {"bi", "ビ"}, {"bu", "ブ"}, {"be", "ベ"}, {"bo", "ボ"}, {"pa", "パ"}, {"pi", "ピ"}, {"pu", "プ"}, {"pe", "ペ"}, {"po", "ポ"}, {"ma", "マ"}, {"mi", "ミ"}, {"mu", "ム"}, {"me", "メ"}, {"mo", "モ"},
+	{"ya", "ヤ"}, {"yu", "ユ"}, {"yo", "ヨ"}, {"ra", "ラ"}, {"ri", "リ"}, {"ru", "ル"}, {"re", "レ"}, {"ro", "ロ"}, {"la", "ラ"}, {"li", "リ"}, {"lu", "ル"}, {"le", "レ"}, {"lo", "ロ"}, {"wa", "ワ"}, {"va", "バ"}, {"vi", "ビ"}, {"vo", "ボ"}, {"ve", "ベ"}, {"fa", "ファ"}, {"fi", "フィ"}, {"fu", "フ"}, {"fe", "フェ"}, {"fo", "フォ"},
+	{"sh", "シュ"}, {"ch", "チ"}, {"k", "ク"}, {"c", "ク"}, {"q", "ク"}, {"g", "グ"}, {"s", "ス"}, {"z", "ズ"}, {"j", "ジ"}, {"t", "ト"}, {"d", "ド"}, {"n", "ン"}, {"m", "ム"}, {"b", "ブ"}, {"p", "プ"}, {"r", "ル"}, {"l", "ル"}, {"f", "フ"}, {"v", "ブ"}, {"x", "クス"}, {"h", ""}, {"y", "イ"}, {"w", "ウ"}, {"a", "ア"}, {"i", "イ"}, {"u", "ウ"}, {"e", "エ"}, {"o", "オ"},
+}
+
+// inKana writes the name in Katakana with the dot that parts foreign names.
+func inKana(d *draft) bool {
+	if !d.writeIn(func(w *word) string { return kanaSigns.write(strings.ToLower(w.text)) }) {
+		return false
+	}
+	d.line = strings.ReplaceAll(d.line, " ", "・")
+	return true
+}
+
+// writeIn writes word for word; a word that cannot be written leaves the family without the name.
+func (d *draft) writeIn(write func(w *word) string) bool {
+	var b strings.Builder
+	for i := range d.words {
+		text := write(&d.words[i])
+		if text == "" {
+			return false
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text)
+	}
+	d.line = b.String()
+	return len(d.words) > 1
+}
+
+// Han and Hangul write syllables. Each syllable has one sign here, the one that is frequent in
+// names: whoever reads it aloud says the listed name.
+
+var hanSyllables = syllableTable(`wang王 li李 zhang张 liu刘 chen陈 yang杨 huang黄 zhao赵 wu吴 zhou周 xu徐 sun孙 ma马 zhu朱 hu胡 guo郭 he何 gao高 lin林 luo罗 zheng郑 liang梁 xie谢 song宋 tang唐 han韩 feng冯 deng邓 cao曹 peng彭 zeng曾 xiao萧 tian田 dong董 pan潘 yuan袁 cai蔡 jiang江 yu于 du杜 ye叶 cheng程 wei伟 su苏 lu陆 ding丁 ren任 shen沈 yao姚 lai赖 zhong钟 tan谭 fan范 fang方 shi石 liao廖 zou邹 xiong熊 jin金 hao郝 kong孔 bai白 cui崔 kang康 mao毛 qiu邱 qin秦 gu顾 hou侯 shao邵 meng孟 long龙 wan万 duan段 qian钱 yin尹 chang常 yi易 wen文 ming明 hua华 guang光 guo国 jian建 jun军 ping平 qiang强 xin新 hong红 hai海 bo波 bin斌 lei磊 tao涛 chao超 yan岩 ying英 fei飞 kai凯 rong荣 sheng生 xing兴 qing庆 chun春 mei梅 lan兰 xia霞 min敏 jing静 na娜 ting婷 zhi志 da大 de德 zi子 an安 ji吉 jie杰 rui瑞 hui辉 xiang祥 gang刚 yong勇 bao宝 cong聪 dan丹 quan全 ze泽 zhen震 ning宁 you友 yun云 ya亚 shu书 si思 tong同 xue学`)
+
+var hangulSyllables = syllableTable(`kim김 ri리 pak박 choe최 jong정 jo조 kang강 yun윤 jang장 rim림 han한 o오 so서 sin신 kwon권 hwang황 an안 song성 ryu류 hong홍 kil길 yong영 chol철 il일 jin진 su수 hyok혁 nam남 myong명 kyong경 hyon현 hak학 chun춘 sok석 ho호 kwang광 u우 un은 in인 hui희 hyong형 ung웅 chang창 jun준 pyong병 thae태 tae태 chon천 ryong룡 hwa화 ok옥 sun순 mun문 kun근 kuk국 ung웅 pong봉 won원 ryol렬 rae래 tok덕 pom범 sang상 sam삼 ju주 no노 paek백 ra라 sim심`)
+
+func syllableTable(text string) map[string]string {
+	table := map[string]string{}
+	for field := range strings.FieldsSeq(text) {
+		at := strings.IndexFunc(field, func(r rune) bool { return r >= 0x80 })
+		table[field[:at]] = field[at:]
+	}
+	return table
+}
+
+// inSyllables writes the name with one sign for each syllable, the family name first and without
+// blanks. Every syllable must have a sign.
+func inSyllables(table map[string]string) step {
+	return func(d *draft) bool {
+		if len(d.words) < 2 || len(d.words) > 3 || !lastFirst(d) {
+			return false
+		}
+		line := ""
+		for i := range d.words {
+			signs := spellSyllables(table, bare(d.words[i].written()))
+			if signs == "" {
+				return false
+			}
+			line += signs
+		}
+		d.line = line
+		count := len([]rune(line))
+		return count >= 2 && count <= 4
+	}
+}
+
+// spellSyllables parts a word into syllables of the table, the longest first.
+func spellSyllables(table map[string]string, lower string) string {
+	if lower == "" {
+		return ""
+	}
+	for size := min(len(lower), 6); size > 0; size-- {
+		sign := table[lower[:size]]
+		if sign == "" {
+			continue
+		}
+		if size == len(lower) {
+			return sign
+		}
+		if rest := spellSyllables(table, lower[size:]); rest != "" {
+			return sign + rest
+		}
+	}
+	return ""
+}
+
+// traditional are characters of names in their traditional and their simplified form.
+const traditional = "張张劉刘陳陈楊杨黃黄趙赵吳吴孫孙馬马鄭郑謝谢韓韩馮冯鄧邓蕭萧葉叶蘇苏陸陆鍾钟譚谭鄒邹龍龙萬万錢钱國国華华軍军強强紅红濤涛飛飞凱凯榮荣興兴慶庆蘭兰靜静傑杰輝辉剛刚寶宝聰聪澤泽寧宁雲云亞亚書书學学東东電电業业銀银團团會会與与術术際际貿贸義义農农車车門门開开關关區区廣广廠厂資资產产機机運运輸输進进達达長长順顺實实聯联衛卫報报導导發发條条無无連连遠远陽阳雙双風风樂乐網网經经維维藥药視视豐丰總总製制設设計计財财礦矿鋼钢鐵铁島岛灣湾戰战爭争爾尔齊齐師师個个時时對对後后書书見见話话語语調调證证護护責责費费貨货質质購购賽赛轉转輪轮邊边選选還还鄉乡醫医釋释針针錄录鏡镜閃闪陰阴隊队難难靈灵頭头顏颜類类願愿顧顾體体魚鱼鮮鲜鳥鸟麗丽麥麦黨党龜龟"
+
+// otherHan writes each character that has two forms in the other one, from traditional to
+// simplified or back.
+func otherHan(toSimplified bool) step {
+	var pairs []string
+	runes := []rune(traditional)
+	for i := 0; i+1 < len(runes); i += 2 {
+		if toSimplified {
+			pairs = append(pairs, string(runes[i]), string(runes[i+1]))
+		} else {
+			pairs = append(pairs, string(runes[i+1]), string(runes[i]))
+		}
+	}
+	change := strings.NewReplacer(pairs...)
+	return rewrite(change.Replace)
+}

@@ -35,6 +35,10 @@ func (x *Index) Memo(q *Query, s *Scratch) Result {
 		s.scorer.words = append(s.scorer.words[:0], s.maker.Words...)
 		x.searchMemo(q, s)
 	}
+	if plain, ok := text.WithoutPossessive(name); ok {
+		s.scorer.words = text.AppendWords(s.scorer.words[:0], plain, false)
+		x.searchMemo(q, s)
+	}
 	x.keepMemoHits(s)
 	result := x.rankHits(q, s)
 	result.Truncated = s.cut

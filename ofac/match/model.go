@@ -182,7 +182,7 @@ func (m *comparison) lossOfPerson(c *scorer, l *index.WordLayer) (loss int32, mi
 			last = i
 		}
 	}
-	others := 0
+	others, between, outside := 0, 0, int32(0)
 	for i := range c.count {
 		w := &c.list[i]
 		if m.query&(1<<i) == 0 && (w.known || w.ordinary) && !w.title && !w.payment && w.weight > index.GrammarWeight {
@@ -203,17 +203,22 @@ func (m *comparison) lossOfPerson(c *scorer, l *index.WordLayer) (loss int32, mi
 		case w.syllable && m.anySyllable(l):
 			loss += t.SurplusSyllable
 			surplus++
+		case index.IsGeneric(c.textOf(i)):
+			outside += t.SurplusBusiness
+			surplus++
 		case i > first && i < last:
 			loss += t.SurplusBetween
+			between++
 			surplus++
 		default:
-			loss += t.SurplusOutside
+			outside += t.SurplusOutside
 			surplus++
 		}
 	}
-	if surplus > 1 {
-		loss += int32(surplus-1) * t.SurplusMore
+	if between > 1 {
+		loss += int32(between-1) * t.SurplusMore
 	}
+	loss += min(outside, t.OutsideMost)
 	loss += int32(min(surplus, missingMinor+missingMajor)) * t.Contradiction
 	loss += int32(min(others, missingMinor+missingMajor)) * t.ContradictionKnown
 	return loss, missingMinor + missingMajor, surplus
@@ -222,7 +227,7 @@ func (m *comparison) lossOfPerson(c *scorer, l *index.WordLayer) (loss int32, mi
 // lossOfOther is lossOfPerson for the name of a company, a vessel or an aircraft.
 func (m *comparison) lossOfOther(c *scorer, l *index.WordLayer) (loss int32, missing, surplus int) {
 	t := m.tune
-	others := 0
+	others, foreign, outside := 0, 0, int32(0)
 	for i := range m.count {
 		if m.listed&(1<<i) != 0 || m.weights[i] <= index.GrammarWeight {
 			continue
@@ -240,17 +245,22 @@ func (m *comparison) lossOfOther(c *scorer, l *index.WordLayer) (loss int32, mis
 		case w.weight <= index.GrammarWeight:
 			loss += t.SurplusGrammar
 		case index.IsGeneric(c.textOf(i)):
-			loss += t.SurplusGeneric
+			outside += t.SurplusGeneric
 			surplus++
 		default:
 			if w.known || w.ordinary {
 				others++
 			}
-			loss += t.SurplusWord + c.bitsOf(i, false)*t.SurplusShare/100
+			outside += t.SurplusWord + c.bitsOf(i, false)*t.SurplusShare/100
 			surplus++
+			foreign++
 		}
 	}
+	loss += min(outside, t.OtherOutsideMost)
 	loss += int32(min(missing, surplus)) * t.OtherContradiction
+	if missing == 0 && surplus > 0 && foreign == 0 && m.pairs > 0 {
+		loss -= t.WholeGeneric
+	}
 	loss += int32(min(missing, others)) * t.OtherContradictionKnown
 	return loss, missing, surplus
 }

@@ -295,7 +295,11 @@ func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
 const (
 	coverageSeen   = 4200
 	coverageNeeded = 5500
+	coverageMost   = 26000 // Of a longer query no more than this weight counts.
 )
+
+// covered is the weight of the query of which a name must match a share.
+func (c *scorer) covered() int32 { return min(c.total, coverageMost) }
 
 // lookAtCandidates looks at every listed name that could match enough of the query. It begins
 // with the names of the cheapest words and stops when the remaining words together weigh too
@@ -305,7 +309,7 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	c.visited.Begin(uint32(len(x.Words.Tokens)))
 	c.boundScore(&x.Words, q)
 	done, left := uint32(0), c.total
-	for left*(text.ScoreOne/100) >= c.total*(coverageNeeded/100) {
+	for left*(text.ScoreOne/100) >= c.covered()*(coverageNeeded/100) {
 		best := -1
 		for i := range c.count {
 			if done&(1<<i) == 0 && (best < 0 || c.isCheaper(i, best)) {
@@ -428,7 +432,7 @@ func (c *scorer) mayMean(h index.Holder) bool {
 			lost += w.minPenalty
 		}
 	}
-	if seen*(text.ScoreOne/100) < c.total*(coverageSeen/100) {
+	if seen*(text.ScoreOne/100) < c.covered()*(coverageSeen/100) {
 		return false
 	}
 	share := c.tuned.surplusShare

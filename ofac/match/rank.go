@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"railguard/ofac/index"
+	"railguard/ofac/list"
 )
 
 // Matches with the same outcome and score are ordered by evidence: first agreement with the
@@ -51,6 +52,19 @@ func (x *Index) weightOfName(name uint32) int32 {
 		}
 	}
 	return weight
+}
+
+// bitsOfName is the sum of the bits of a listed name's words.
+func (x *Index) bitsOfName(name uint32) int32 {
+	said := int32(0)
+	person := x.EntityAt(x.NameAt(name).Entity).Kind == list.Individual
+	for _, row := range x.Words.TokensOf(name) {
+		if token := row.Read(); token.Count == 1 && token.Weight > index.GrammarWeight {
+			record := x.Words.Word(token.Word)
+			said += record.BitsOf(person)
+		}
+	}
+	return said
 }
 
 // breakTies orders by evidence the hits with the same outcome and score, as far as they may

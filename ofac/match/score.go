@@ -247,7 +247,7 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 			weight += int32(uint8(row>>40)) * text.ScoreOne
 		}
 	}
-	if c.weightOf(reach)*(text.ScoreOne/100) < c.total*(coverageSeen/100) {
+	if c.weightOf(reach)*(text.ScoreOne/100) < c.covered()*(coverageSeen/100) {
 		return length, false
 	}
 	lost := int32(0)
@@ -278,7 +278,7 @@ func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.Wor
 	}
 	m.assignEdges(c.edges[:m.edges])
 	m.matchLoose(c, l)
-	return c.weightOf(m.query)*(text.ScoreOne/100) >= c.total*(coverageNeeded/100)
+	return m.query != 0
 }
 
 // addEdges adds an edge for each mark of a word of the listed name.

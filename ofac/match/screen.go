@@ -155,11 +155,41 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if plain, escaped := text.Unescape(name); escaped {
 		truncated = x.screenText(plain, q, s) || truncated
 	}
+	if ship, ok := text.WithoutShipPrefix(name); ok {
+		first := len(s.hits)
+		truncated = x.screenText(ship, q, s) || truncated
+		s.hits = x.onlyVessels(s.hits, first)
+	}
+	if plain, ok := text.WithoutPossessive(name); ok {
+		first := len(s.hits)
+		truncated = x.screenText(plain, q, s) || truncated
+		soften(s.hits[first:])
+	}
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
 	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
 	result := x.rankHits(q, s)
 	result.Truncated = truncated
 	return result
+}
+
+// onlyVessels keeps, of the hits from first on, those of vessels.
+func (x *Index) onlyVessels(hits []hit, first int) []hit {
+	kept := hits[:first]
+	for _, h := range hits[first:] {
+		if x.EntityAt(h.entity).Kind == list.Vessel {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// soften turns blocks into possible matches: the name as it is written is another one.
+func soften(hits []hit) {
+	for i := range hits {
+		if hits[i].outcome == Listed {
+			hits[i].outcome, hits[i].sub = Possible, SubSpelling
+		}
+	}
 }
 
 // readSteps is how many steps it takes to read a byte of a name: to fold it, and to cut it into

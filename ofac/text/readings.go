@@ -156,9 +156,6 @@ func AppendInitialsApart(dst []byte, name string, words []byte, tokens *TokenLis
 	if second == 0 {
 		return dst, false
 	}
-	if tokens.Split(words); tokens.HasForms {
-		return dst, false
-	}
 	dst = append(AppendWords(dst, name[:second], false), ' ')
 	return AppendWords(dst, name[second:], false), true
 }

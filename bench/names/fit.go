@@ -3,12 +3,16 @@ package names
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
 	"time"
 
 	"railguard/ofac"
+	"railguard/ofac/families"
+	"railguard/ofac/feed"
 	"railguard/ofac/match"
 )
 
@@ -22,9 +26,9 @@ type fitRow struct {
 }
 
 type Fit struct {
-	rows []fitRow
+	rows   []fitRow
 	params []reflect.Value
-	names []string
+	names  []string
 }
 
 func (f *Fit) add(list *ofac.Index, query string, uid uint32, kind string, gain float64) {
@@ -36,67 +40,104 @@ func NewFit(d *Data) (*Fit, error) {
 	lists := map[string]*ofac.Index{}
 	for _, mode := range d.Modes() {
 		list, err := d.Index(mode)
-		if err != nil { return nil, err }
+		if err != nil {
+			return nil, err
+		}
 		lists[mode] = list
 	}
 	full := lists["full"]
 	for _, p := range d.Positives {
 		gain := map[string]float64{"MUST": 1, "SHOULD": 0.5, tierAdded: 1}[p.Tier]
-		if strings.HasPrefix(p.Category, "natural") || strings.HasPrefix(p.Category, "un_") { gain *= 3 }
-		if gain > 0 { f.add(lists[p.Mode], p.Query, p.UID, p.Tier+" "+p.Category, gain) }
+		if strings.HasPrefix(p.Category, "natural") || strings.HasPrefix(p.Category, "un_") {
+			gain *= 3
+		}
+		if gain > 0 {
+			f.add(lists[p.Mode], p.Query, p.UID, p.Tier+" "+p.Category, gain)
+		}
 	}
 	for _, n := range d.Negatives {
 		gain := -8.0
-		if strings.HasPrefix(n.Kind, "hard_") { gain = -2 }
+		if strings.HasPrefix(n.Kind, "hard_") {
+			gain = -2
+		}
 		f.add(full, n.Query, 0, "NEG "+n.Kind, gain)
 	}
-	f.families(d, full)
+	if err := f.made(); err != nil {
+		return nil, err
+	}
 	entities := d.entities("full")
 	at := map[[2]string]uint32{}
 	uid := uint32(1 << 27)
 	for _, pair := range d.Pairs {
 		key := [2]string{pair.Target, pair.Schema}
-		if _, ok := at[key]; ok || pair.Target == "" { continue }
+		if _, ok := at[key]; ok || pair.Target == "" {
+			continue
+		}
 		uid++
 		at[key] = uid
 		entities = append(entities, ofac.Entity{UID: uid, Type: schemaType(pair.Schema), Lists: ofac.ListSDN,
 			Names: []ofac.Name{{ID: uid, Primary: true, Script: "Latin", Full: pair.Target}}})
 	}
 	list, err := compile(entities)
-	if err != nil { return nil, err }
+	if err != nil {
+		return nil, err
+	}
 	for _, pair := range d.Pairs {
 		gain := 3.0
-		if pair.Expected == "no_match" { gain = -3 } else if pair.Expected != "match" { continue }
+		if pair.Expected == "no_match" {
+			gain = -3
+		} else if pair.Expected != "match" {
+			continue
+		}
 		f.add(list, pair.Query, at[[2]string{pair.Target, pair.Schema}], "PAIR "+pair.Expected, gain)
 	}
 	v := reflect.ValueOf(match.Shipped).Elem()
-	for i := range v.NumField() { f.params = append(f.params, v.Field(i)); f.names = append(f.names, v.Type().Field(i).Name) }
+	for i := range v.NumField() {
+		f.params = append(f.params, v.Field(i))
+		f.names = append(f.names, v.Type().Field(i).Name)
+	}
 	return f, nil
 }
 
-func (f *Fit) families(d *Data, list *ofac.Index) {
-	middles := []string{"Ahmad", "Maria", "Ivan", "James", "Carlos", "Archivaldo", "Wei", "Kwame"}
-	generic := []string{"Group", "International", "Exchange", "Bank", "Trading LLC", "Moscow"}
-	for i, n := range d.names {
-		if n.weak || n.script != "Latin" { continue }
-		if n.kind == ofac.Company {
-			words := strings.Fields(n.full)
-			if len(words) == 1 && len(n.full) >= 5 && n.primary { f.add(list, n.full+" "+generic[i%len(generic)], n.uid, "FAM generic", 0.5) }
+func (f *Fit) made() error {
+	entities, err := RealList()
+	if err != nil {
+		return err
+	}
+	list, err := compile(entities)
+	if err != nil {
+		return err
+	}
+	l := families.Prepare(entities)
+	for _, fam := range families.All() {
+		if fam.Memo || fam.Claim == families.Information || fam.Claim == families.Innocent {
 			continue
 		}
-		if n.kind != ofac.Individual { continue }
-		last, first, ok := strings.Cut(n.full, ", ")
-		if !ok { continue }
-		l, g := strings.Fields(last), strings.Fields(first)
-		switch {
-		case len(l) == 1 && len(g) == 1:
-			f.add(list, g[0]+" "+middles[i%len(middles)]+" "+last, n.uid, "FAM between", 0.5)
-		case len(l) == 2 && len(g) == 2:
-			f.add(list, g[0]+" "+l[0], n.uid, "FAM firstlast1", 1)
-		case len(l)+len(g) == 3 && i%3 == 0:
-			f.add(list, g[0]+" "+middles[i%len(middles)]+" "+strings.Join(g[1:], " ")+" "+last, n.uid, "FAM onemore", 0.5)
+		cases, _ := fam.Cases(l, 160)
+		gain := 60.0 / float64(len(cases))
+		for _, c := range cases {
+			f.add(list, c.Text, c.UID, "FAM "+fam.Name, gain)
 		}
 	}
+	return nil
+}
+
+// RealList is the list of which the labelled names are, with the types of the parts of names.
+func RealList() ([]ofac.Entity, error) {
+	dir, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	var files []feed.File
+	for _, path := range []string{"2025-11-19/sdn_advanced.xml.bz2", "2026-01-08/cons_enhanced.xml.gz"} {
+		data, err := os.ReadFile(filepath.Join(dir, "ofac", path))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, feed.File{Name: filepath.Base(path), Data: data})
+	}
+	loaded, err := feed.LoadFiles(files, nil)
+	return loaded.Entities, err
 }
 
 // Eval returns the objective on the fitted part, and counts.
@@ -111,7 +152,9 @@ func (f *Fit) Eval(held int) (float64, map[string][2]int) {
 			s := ofac.NewScratch()
 			for i := w; i < len(f.rows); i += workers {
 				r := &f.rows[i]
-				if held >= 0 && r.held != (held == 1) { continue }
+				if held >= 0 && r.held != (held == 1) {
+					continue
+				}
 				q := ofac.Query{Name: r.query, NonSDNPossible: true}
 				if r.uid == 0 {
 					flagged[i] = r.list.Screen(&q, s).Outcome != ofac.Clear
@@ -125,10 +168,15 @@ func (f *Fit) Eval(held int) (float64, map[string][2]int) {
 	all.Wait()
 	total, counts := 0.0, map[string][2]int{}
 	for i, r := range f.rows {
-		if held >= 0 && r.held != (held == 1) { continue }
+		if held >= 0 && r.held != (held == 1) {
+			continue
+		}
 		c := counts[r.kind]
 		c[1]++
-		if flagged[i] { c[0]++; total += r.gain }
+		if flagged[i] {
+			c[0]++
+			total += r.gain
+		}
 		counts[r.kind] = c
 	}
 	// A parameter that moves nothing should stay small.
@@ -142,22 +190,37 @@ func (f *Fit) Climb(w io.Writer, until time.Time, only string) {
 		for improved := true; improved && time.Now().Before(until); {
 			improved = false
 			for i, p := range f.params {
-				if only != "" && !strings.Contains(only, f.names[i]) { continue }
+				if only != "" && !strings.Contains(only, f.names[i]) {
+					continue
+				}
 				for _, sign := range []float64{1, -1} {
 					was := p.Int()
 					move := int64(sign * max(20, step*float64(was)))
-					if strings.HasPrefix(f.names[i], "Need") { move = int64(sign * step * 200) }
+					if strings.HasPrefix(f.names[i], "Need") {
+						move = int64(sign * step * 200)
+					}
 					for {
 						now := p.Int()
-						if now+move < 0 { break }
+						if now+move < 0 {
+							break
+						}
 						p.SetInt(now + move)
 						score, _ := f.Eval(0)
-						if score > best { best = score; improved = true; fmt.Fprintf(w, "%.1f %s %d\n", best, f.names[i], p.Int()); continue }
+						if score > best {
+							best = score
+							improved = true
+							fmt.Fprintf(w, "%.1f %s %d\n", best, f.names[i], p.Int())
+							continue
+						}
 						p.SetInt(now)
 						break
 					}
-					if time.Now().After(until) { return }
-					if p.Int() != was { break }
+					if time.Now().After(until) {
+						return
+					}
+					if p.Int() != was {
+						break
+					}
 				}
 			}
 		}
@@ -166,7 +229,9 @@ func (f *Fit) Climb(w io.Writer, until time.Time, only string) {
 }
 
 func (f *Fit) Print(w io.Writer) {
-	for i, p := range f.params { fmt.Fprintf(w, "%s: %d, ", f.names[i], p.Int()) }
+	for i, p := range f.params {
+		fmt.Fprintf(w, "%s: %d, ", f.names[i], p.Int())
+	}
 	fmt.Fprintln(w)
 }
 
@@ -177,11 +242,21 @@ func (f *Fit) Misses(w io.Writer) {
 		q := ofac.Query{Name: r.query, NonSDNPossible: true}
 		var m ofac.Match
 		ok := false
-		if r.uid == 0 { if res := r.list.Screen(&q, s); len(res.Matches) > 0 { m, ok = res.Matches[0], true } } else { q.Review=7500; m, ok = r.list.ScreenEntry(r.uid, &q, s) }
-		hit := ok && m.Outcome != ofac.Clear && (m.Score>=8750)
+		if r.uid == 0 {
+			if res := r.list.Screen(&q, s); len(res.Matches) > 0 {
+				m, ok = res.Matches[0], true
+			}
+		} else {
+			q.Review = 7500
+			m, ok = r.list.ScreenEntry(r.uid, &q, s)
+		}
+		hit := ok && m.Outcome != ofac.Clear && (m.Score >= 8750)
 		if hit != (r.gain > 0) {
 			ex := ""
-			if ok { e, _ := r.list.Explain(m.UID, &q, s); ex = e.String() }
+			if ok {
+				e, _ := r.list.Explain(m.UID, &q, s)
+				ex = e.String()
+			}
 			fmt.Fprintf(w, "%s held=%v\t%d %s\t%s\t<- %s | %s\n", r.kind, r.held, m.Score, m.Form, r.query, m.Alias, ex)
 		}
 	}

@@ -210,8 +210,10 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 	switch {
 	case telling < 2 || int(name.Letters) < least:
 		return false
-	case form == index.ExactContent && name.Forms != 0 && x.weightOfName(id) < shipped.commonNames:
+	case form >= index.ExactContent && name.Forms != 0 && x.bitsOfName(id) < shipped.NeedOther:
 		return false // Without the legal form, common words fit any company.
+	case x.bitsOfName(id) < shipped.NeedContained:
+		return false
 	case form != index.ExactJoined:
 		return words > 1
 	}

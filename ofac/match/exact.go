@@ -89,7 +89,7 @@ const lineWidths = 1<<16 | 1<<18 | 1<<20 | 1<<22 | 1<<25 | 1<<26 | 1<<30 | 1<<32
 // Bounds of the search for a cut name.
 const (
 	cutNamesMax    = 1024 // listed names that are compared with one query
-	fragmentLetter = 1000 // weight of each letter of the last word, which may be cut
+	fragmentLetter = 200  // weight of each letter of the last word, which may be cut
 	fragmentMin    = 3    // letters that the last word needs to have this weight
 	cutLineScore   = 9000 // This score only ranks matches; no threshold applies to it.
 )
@@ -143,8 +143,12 @@ func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
 		return 0, false
 	}
 	weight, fewest := int32(0), uint32(cutNamesMax)
-	if letters := text.LetterCount(words[last+1:]); letters >= fragmentMin {
-		weight = min(int32(letters)*fragmentLetter, text.ScoreOne)
+	if end := words[last+1:]; text.LetterCount(end) >= fragmentMin {
+		weight = min(int32(text.LetterCount(end))*fragmentLetter, index.WordBits(end, 0, 0, true))
+		if id, listed := l.Find(end); listed {
+			record := l.Word(id)
+			weight = min(weight, int32(record.Person))
+		}
 	}
 	for rest := words[:last]; len(rest) > 0; {
 		word, after, _ := bytes.Cut(rest, []byte{' '})
@@ -157,12 +161,12 @@ func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
 		if record.Flags&index.WordWhole == 0 {
 			continue
 		}
-		weight += int32(record.Weight)
+		weight += min(int32(record.Person), int32(record.Other))
 		if names := l.NameCount(id); names < fewest {
 			rarest, fewest, ok = id, names, true
 		}
 	}
-	return rarest, ok && weight >= shipped.commonNames
+	return rarest, ok && weight >= shipped.NeedPerson
 }
 
 // isCut reports whether a name in two parts, cut to width characters, is these words. It returns

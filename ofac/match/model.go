@@ -102,6 +102,9 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 		if known {
 			slip += t.SlipKnown
 		}
+		if bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
+			slip += t.SlipJoined
+		}
 	}
 	return said - slip
 }

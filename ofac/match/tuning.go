@@ -18,15 +18,15 @@ type tuning struct {
 
 // Model are the numbers of the evidence, hundredths of a bit.
 type Model struct {
-	NeedPerson, NeedOther                                                                                                                                                         int32
-	Initial, SlipGroup, SlipFold, SlipBase, SlipSlope, SlipKnown                                                                                                                  int32
-	WholePerson, WholeOther, SameForm, OtherForm, PersonForm                                                                                                                      int32
-	MissingGiven, MissingLast, MissingHalf                                                                                                                                        int32
-	MissingPatronymic, MissingSecond, MissingMiddle, MissingInitial, MinorMost                                                                                                    int32
-	SurplusTitle, SurplusGrammar, SurplusPatronymic, SurplusInitial                                                                                                               int32
-	GainMost, GainBeyond, ContradictionKnown, OtherContradictionKnown, SurplusSyllable, WholeListed, SurplusGeneric, SurplusBusiness, OutsideMost, OtherOutsideMost, WholeGeneric int32
-	SurplusBetween, SurplusOutside, SurplusMore, Contradiction                                                                                                                    int32
-	MissingWord, MissingShare, SurplusWord, SurplusShare, OtherContradiction                                                                                                      int32
+	NeedPerson, NeedOther                                                                                                                                                                                    int32
+	Initial, SlipGroup, SlipFold, SlipBase, SlipSlope, SlipKnown                                                                                                                                             int32
+	WholePerson, WholeOther, SameForm, OtherForm, PersonForm                                                                                                                                                 int32
+	MissingGiven, MissingLast, MissingHalf                                                                                                                                                                   int32
+	MissingPatronymic, MissingSecond, MissingMiddle, MissingInitial, MinorMost                                                                                                                               int32
+	SurplusTitle, SurplusGrammar, SurplusPatronymic, SurplusInitial                                                                                                                                          int32
+	GainMost, GainBeyond, ContradictionKnown, OtherContradictionKnown, SurplusSyllable, WholeListed, SurplusGeneric, SurplusBusiness, OutsideMost, OtherOutsideMost, WholeGeneric, SlipJoined, NeedContained int32
+	SurplusBetween, SurplusOutside, SurplusMore, Contradiction                                                                                                                                               int32
+	MissingWord, MissingShare, SurplusWord, SurplusShare, OtherContradiction                                                                                                                                 int32
 }
 
 // Shipped is for experiments.
@@ -80,7 +80,7 @@ var shipped = tuning{
 		officeShare: 97,
 	},
 	Model{
-		SurplusBusiness: 150, OutsideMost: 1200, OtherOutsideMost: 900, WholeGeneric: 500,
+		SurplusBusiness: 150, OutsideMost: 1200, OtherOutsideMost: 900, WholeGeneric: 1000, SlipJoined: 400, NeedContained: 1200,
 		NeedPerson: 1640, NeedOther: 2060, Initial: 250, SlipGroup: 70, SlipFold: 414, SlipBase: 150, SlipSlope: 2600, SlipKnown: 439, WholePerson: 196, WholeOther: 988, SameForm: 418, OtherForm: 390, PersonForm: 350, MissingGiven: 1078, MissingLast: 1183, MissingHalf: 200, MissingPatronymic: 70, MissingSecond: 15, MissingMiddle: 64, MissingInitial: 70, MinorMost: 520, SurplusTitle: 30, SurplusGrammar: 10, SurplusPatronymic: 100, SurplusInitial: 150, GainMost: 2800, GainBeyond: 40, ContradictionKnown: 300, OtherContradictionKnown: 200, SurplusSyllable: 700, WholeListed: 130, SurplusGeneric: 40, SurplusBetween: 123, SurplusOutside: 1120, SurplusMore: 200, Contradiction: 390, MissingWord: 100, MissingShare: 40, SurplusWord: 100, SurplusShare: 20, OtherContradiction: 200,
 	},
 }

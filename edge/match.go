@@ -126,24 +126,28 @@ func (j *Judge) writeExplanation(item *strictjson.Members, uid uint32, asked *of
 		m.Text("listed", pair.Listed)
 		m.Text("kind", pair.Kind)
 		m.Score("similarity", pair.Similarity)
-		m.Score("loss", pair.Loss)
+		m.Hundredths("bits", pair.Bits)
 		pairs = append(pairs, m)
 	}
 	item.List("pairs", pairs)
-	losses := []strictjson.Members{}
+	others := []strictjson.Members{}
 	for _, group := range []struct {
 		where string
-		list  []ofac.ExplainedLoss
-	}{{"query only", explanation.QueryOnly}, {"listed only", explanation.ListedOnly}, {"whole", explanation.Shares}} {
-		for _, loss := range group.list {
+		list  []ofac.ExplainedPart
+	}{{"query only", explanation.QueryOnly}, {"listed only", explanation.ListedOnly}, {"whole", explanation.Whole}} {
+		for _, part := range group.list {
 			var m strictjson.Members
 			m.Text("where", group.where)
-			m.Text("what", loss.What)
-			m.Score("loss", loss.Loss)
-			losses = append(losses, m)
+			m.Text("what", part.What)
+			m.Hundredths("bits", part.Bits)
+			others = append(others, m)
 		}
 	}
-	item.List("losses", losses)
+	item.List("others", others)
+	if len(explanation.Pairs) > 0 {
+		item.Hundredths("bits", explanation.Sum)
+		item.Hundredths("bitsNeeded", explanation.Needed)
+	}
 }
 
 // nameItem describes one listed name that the query may mean.

@@ -33,7 +33,7 @@
 //     to it (index/wordlayer.go; marks.go, printed.go). Names with the rarest words are looked
 //     at first. Bounds skip the names that cannot reach the threshold.
 //  8. Each remaining name is aligned word by word (score.go) and weighed (weigh.go, with
-//     the numbers of tuning.go). A strict score decides whether it may block.
+//     the numbers of numbers.go). A strict score decides whether it may block.
 //  9. Several parties in one field are screened part by part (contained.go, screenParties).
 //  10. A hit that rests only on a guess at another script does not block (guesses.go).
 //  11. The best hit of each entity stays; cleared hits become evidence. Evidence and context

@@ -129,7 +129,7 @@ type (
 	IdentifierForm  = match.IdentifierForm
 	IdentifierMatch = match.IdentifierMatch
 	Doubt           = match.Doubt
-	ExplainedLoss   = match.ExplainedLoss
+	ExplainedPart   = match.ExplainedPart
 )
 
 // The values of the caller's party type.
@@ -168,8 +168,8 @@ const (
 func NewScratch() *Scratch { return match.NewScratch() }
 
 // NewTunedScratch returns a Scratch for the evaluator; see match.NewTunedScratch.
-func NewTunedScratch(name string, value int32) (*Scratch, error) {
-	return match.NewTunedScratch(name, value)
+func NewTunedScratch(values map[string]int32) (*Scratch, error) {
+	return match.NewTunedScratch(values)
 }
 
 // Constants lists the numbers of the scorer.

@@ -104,6 +104,15 @@ func (m *Members) Score(name string, score int32) {
 	m.Raw(name, engine.AppendUSD(nil, engine.USD(score)*(engine.Dollar/10_000)))
 }
 
+// Hundredths adds a number of hundredths, which may be below 0.
+func (m *Members) Hundredths(name string, value int32) {
+	sign := ""
+	if value < 0 {
+		sign, value = "-", -value
+	}
+	m.Raw(name, engine.AppendUSD([]byte(sign), engine.USD(value)*(engine.Dollar/100)))
+}
+
 // Time adds an instant in the one form of the API.
 func (m *Members) Time(name string, t engine.Time) {
 	m.Name(name)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"railguard/ofac"
 	"railguard/ofac/families"
 	"railguard/ofac/feed"
-	"railguard/ofac/match"
 )
 
 type fitRow struct {
@@ -27,7 +25,7 @@ type fitRow struct {
 
 type Fit struct {
 	rows   []fitRow
-	params []reflect.Value
+	values map[string]int32
 	names  []string
 }
 
@@ -36,7 +34,7 @@ func (f *Fit) add(list *ofac.Index, query string, uid uint32, kind string, gain 
 }
 
 func NewFit(d *Data) (*Fit, error) {
-	f := &Fit{}
+	f := &Fit{values: map[string]int32{}}
 	lists := map[string]*ofac.Index{}
 	for _, mode := range d.Modes() {
 		list, err := d.Index(mode)
@@ -91,10 +89,9 @@ func NewFit(d *Data) (*Fit, error) {
 		}
 		f.add(list, pair.Query, at[[2]string{pair.Target, pair.Schema}], "PAIR "+pair.Expected, gain)
 	}
-	v := reflect.ValueOf(match.Shipped).Elem()
-	for i := range v.NumField() {
-		f.params = append(f.params, v.Field(i))
-		f.names = append(f.names, v.Type().Field(i).Name)
+	for _, c := range ofac.Constants() {
+		f.values[c.Name] = c.Value
+		f.names = append(f.names, c.Name)
 	}
 	return f, nil
 }
@@ -149,7 +146,10 @@ func (f *Fit) Eval(held int) (float64, map[string][2]int) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			s := ofac.NewScratch()
+			s, err := ofac.NewTunedScratch(f.values)
+			if err != nil {
+				panic(err)
+			}
 			for i := w; i < len(f.rows); i += workers {
 				r := &f.rows[i]
 				if held >= 0 && r.held != (held == 1) {
@@ -189,36 +189,36 @@ func (f *Fit) Climb(w io.Writer, until time.Time, only string) {
 	for step := 0.3; step > 0.04 && time.Now().Before(until); step /= 2 {
 		for improved := true; improved && time.Now().Before(until); {
 			improved = false
-			for i, p := range f.params {
-				if only != "" && !strings.Contains(only, f.names[i]) {
+			for _, name := range f.names {
+				if only != "" && !strings.Contains(only, name) {
 					continue
 				}
 				for _, sign := range []float64{1, -1} {
-					was := p.Int()
-					move := int64(sign * max(20, step*float64(was)))
-					if strings.HasPrefix(f.names[i], "Need") {
-						move = int64(sign * step * 200)
+					was := f.values[name]
+					move := int32(sign * max(20, step*float64(was)))
+					if strings.HasPrefix(name, "needed") {
+						move = int32(sign * step * 200)
 					}
 					for {
-						now := p.Int()
+						now := f.values[name]
 						if now+move < 0 {
 							break
 						}
-						p.SetInt(now + move)
+						f.values[name] = now + move
 						score, _ := f.Eval(0)
 						if score > best {
 							best = score
 							improved = true
-							fmt.Fprintf(w, "%.1f %s %d\n", best, f.names[i], p.Int())
+							fmt.Fprintf(w, "%.1f %s %d\n", best, name, now+move)
 							continue
 						}
-						p.SetInt(now)
+						f.values[name] = now
 						break
 					}
 					if time.Now().After(until) {
 						return
 					}
-					if p.Int() != was {
+					if f.values[name] != was {
 						break
 					}
 				}
@@ -229,8 +229,8 @@ func (f *Fit) Climb(w io.Writer, until time.Time, only string) {
 }
 
 func (f *Fit) Print(w io.Writer) {
-	for i, p := range f.params {
-		fmt.Fprintf(w, "%s: %d, ", f.names[i], p.Int())
+	for _, name := range f.names {
+		fmt.Fprintf(w, "%s: %d, ", name, f.values[name])
 	}
 	fmt.Fprintln(w)
 }

@@ -37,7 +37,7 @@ func Sensitivities(d *Data) ([]Sensitivity, error) {
 	for _, constant := range ofac.Constants() {
 		step := max(constant.Value*sensitivityStep/100, 1)
 		for _, value := range []int32{constant.Value - step, constant.Value + step} {
-			scratch, err := ofac.NewTunedScratch(constant.Name, value)
+			scratch, err := ofac.NewTunedScratch(map[string]int32{constant.Name: value})
 			if err != nil {
 				return nil, err
 			}

@@ -175,12 +175,15 @@ export function marked(a, b) {
   return parts.map((p) => (p.same ? p.text : h('mark', null, p.text)));
 }
 
-/** pairView shows word by word what the matcher compared. */
+const bitsOf = (bits) => `${bits < 0 ? '−' : '+'}${Math.abs(bits).toFixed(1)}`;
+
+/** pairView shows word by word what the matcher compared, in bits of evidence. */
 export function pairView(match) {
-  if (!match.pairs) return null;
-  return table('Word by word', ['Asked', 'Listed', 'How', 'Alike'], [
-    ...match.pairs.map((p) => [h('span', {class: 'letters'}, marked(p.query, p.listed)), h('span', {class: 'letters'}, marked(p.listed, p.query)), p.kind, p.similarity.toFixed(2)]),
-    ...(match.losses ?? []).map((l) => [l.where === 'listed only' ? '–' : l.what, l.where === 'listed only' ? l.what : '–', l.where, `−${l.loss.toFixed(2)}`]),
+  if (!match.pairs?.length) return null;
+  return table('Word by word', ['Asked', 'Listed', 'How', 'Bits'], [
+    ...match.pairs.map((p) => [h('span', {class: 'letters'}, marked(p.query, p.listed)), h('span', {class: 'letters'}, marked(p.listed, p.query)), p.kind, bitsOf(p.bits)]),
+    ...(match.others ?? []).map((l) => [l.where === 'listed only' ? '–' : l.what, l.where === 'query only' ? '–' : l.what, l.where, bitsOf(l.bits)]),
+    ['', '', `needed ${match.bitsNeeded.toFixed(1)}`, bitsOf(match.bits)],
   ]);
 }
 

@@ -400,13 +400,15 @@ type Match struct {
 		Listed     string `json:"listed"`
 		Kind       string `json:"kind"`
 		Similarity Number `json:"similarity"`
-		Loss       Number `json:"loss"`
+		Bits       Number `json:"bits"`
 	} `json:"pairs,omitempty"`
-	Losses []struct {
+	Others []struct {
 		Where string `json:"where"`
 		What  string `json:"what"`
-		Loss  Number `json:"loss"`
-	} `json:"losses,omitempty"`
+		Bits  Number `json:"bits"`
+	} `json:"others,omitempty"`
+	Bits       Number `json:"bits,omitempty"`
+	BitsNeeded Number `json:"bitsNeeded,omitempty"`
 }
 
 type Matches struct {

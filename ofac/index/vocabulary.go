@@ -28,11 +28,11 @@ const (
 )
 
 // NameToken is one word of a listed name, or several neighbours written as one. It repeats
-// the word's weight and the first letter of the fold, so that most names are dismissed
+// the word's bits and the first letter of the fold, so that most names are dismissed
 // without reading their words.
 type NameToken struct {
 	Word   uint32
-	Weight int32
+	Weight int32 // Its bits in a name of this kind; see WordBits.
 	First  uint8 // the first word covered
 	Count  uint8 // how many are covered; 1 for a word itself
 	Part   namePartKind
@@ -46,9 +46,9 @@ const TokenLast = 0x80
 // BeginsInitial replaces the first letter when the word has only one letter.
 const BeginsInitial = 0x3F
 
-const WeightBits = 14 // holds a weight up to text.ScoreOne
+const WeightBits = 14 // holds the bits of any word
 
-// TokenRow is a NameToken packed in eight bytes, from the lowest bit: weight, word, first,
+// TokenRow is a NameToken packed in eight bytes, from the lowest bit: bits, word, first,
 // count, part with TokenLast, first letter.
 type TokenRow uint64
 
@@ -71,7 +71,7 @@ func (r TokenRow) Read() NameToken {
 // word although no table lists the pair. It is 0 for an article or a particle, which is
 // never paired so.
 func (t *NameToken) pairLetter() uint8 {
-	if t.Weight <= GrammarWeight && t.Begins != BeginsInitial {
+	if t.Weight <= GrammarBits && t.Begins != BeginsInitial {
 		return 0
 	}
 	return t.Begins
@@ -284,7 +284,6 @@ func (b *builder) describeWords(v *vocabulary) {
 		}
 		record := WordRecord{
 			letters: uint32(len(letters)), Text: uint8(len(word)), textBag: text.BagOf([]byte(word)), Group: uint16(text.GroupOf([]byte(word))),
-			Weight: uint16(WordWeight([]byte(word), v.entries[i], b.entityCount)),
 			Person: uint16(WordBits([]byte(word), v.entries[i], b.entityCount, true)),
 			Other:  uint16(WordBits([]byte(word), v.entries[i], b.entityCount, false)),
 		}
@@ -311,11 +310,12 @@ func (b *builder) fileTokens(v *vocabulary) error {
 	offsets := []uint32{0}
 	var tokens []TokenRow
 	var postings []posting
-	for name, list := range v.tokens {
-		for i, raw := range list {
-			token := NameToken{Word: v.wordOf[raw.text], First: raw.first, Count: raw.count, Part: raw.part, last: i+1 == len(list)}
+	for name, words := range v.tokens {
+		person := b.entities[b.names[name].Entity].Kind == list.Individual
+		for i, raw := range words {
+			token := NameToken{Word: v.wordOf[raw.text], First: raw.first, Count: raw.count, Part: raw.part, last: i+1 == len(words)}
 			word := &b.Words.records[token.Word]
-			token.Weight, token.Begins = int32(word.Weight), word.begins
+			token.Weight, token.Begins = word.BitsOf(person), word.begins
 			if len(raw.text) == 1 {
 				token.Begins = BeginsInitial
 			}

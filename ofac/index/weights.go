@@ -1,10 +1,111 @@
 package index
 
 import (
+	_ "embed"
 	"math/bits"
+	"strconv"
+	"strings"
 
 	"railguard/ofac/text"
 )
+
+// What the presence of a word says is counted in bits: a word that one of 1,024 ordinary names has says
+// ten. The tables of ordinary words are counted from ordinary names by `railguard-bench names --count`
+// (docs/matching.md says from which). The list says how often its own entries have a word.
+
+// Bit is one bit in the numbers of the matcher, which are hundredths.
+const Bit = 100
+
+//go:embed people.txt
+var peopleTable string
+
+//go:embed companies.txt
+var companiesTable string
+
+var ordinaryPeople, ordinaryCompanies = readOrdinary(peopleTable), readOrdinary(companiesTable)
+
+// readOrdinary reads lines of a class and its words: one of 2 to the power of the class names has the word.
+func readOrdinary(table string) map[string]int32 {
+	classes := map[string]int32{}
+	for line := range strings.Lines(table) {
+		words := strings.Fields(line)
+		class, err := strconv.Atoi(words[0])
+		if err != nil {
+			panic("ofac/index: a table of ordinary words has the line " + line)
+		}
+		for _, word := range words[1:] {
+			classes[word] = int32(class)
+		}
+	}
+	return classes
+}
+
+// IsOrdinary tells whether ordinary names have the word.
+func IsOrdinary(word []byte) bool {
+	if _, ok := ordinaryPeople[string(word)]; ok {
+		return true
+	}
+	_, ok := ordinaryCompanies[string(word)]
+	return ok
+}
+
+// genericClass is the class up to which a word says hardly anything of a company.
+const genericClass = 8
+
+// IsGeneric tells whether a word says hardly anything of a company: one in some hundred has it, or it
+// names a business, a place of business or a domain.
+func IsGeneric(word []byte) bool {
+	class, ok := ordinaryCompanies[string(word)]
+	return ok && class <= genericClass || text.BusinessWords.Has(word) || text.PlaceWords.Has(word)
+}
+
+// The most bits of words that say little.
+const (
+	GrammarBits = 170 // An article or a particle.
+	legalBits   = 140 // A word of a legal form.
+	titleBits   = 350
+	groupBits   = 280 // GenericWords.
+	letterBits  = 210 // A single letter or digit, which is often left out.
+)
+
+// A word that no ordinary name has is the rarer the longer it is.
+const (
+	unseenLetters = 6
+	unseenBits    = 1300 // Of a word of so many letters.
+	unseenLetter  = 80   // For each letter more or less.
+	unseenMost    = 2200
+	listedBonus   = 200 // A word that several listed entries have is so much rarer among ordinary names.
+)
+
+// WordBits returns how many bits the presence of a word says in the name of a person, or of something
+// else. entries is how many of all listed entries have it.
+func WordBits(word []byte, entries, all uint32, person bool) int32 {
+	table, most := ordinaryCompanies, int32(unseenMost)
+	if person {
+		table = ordinaryPeople
+	}
+	if entries > 1 && all > 1 {
+		most = min(most, int32((int64(log2Fixed(all))-int64(log2Fixed(entries)))*Bit>>16)+listedBonus)
+	}
+	if class, ok := table[string(word)]; ok {
+		most = min(most, class*Bit+Bit/2)
+	} else {
+		most = min(most, unseenBits+unseenLetter*int32(text.LetterCount(word)-unseenLetters))
+	}
+	switch {
+	case text.FunctionWords.Has(word):
+		most = min(most, GrammarBits)
+	case text.IsLegalWord(word, entries > 0):
+		most = min(most, legalBits)
+	case text.GenericWords.Has(word):
+		most = min(most, groupBits)
+	case text.TitleWords.Has(word):
+		most = min(most, titleBits)
+	case len(word) == 1:
+		most = min(most, letterBits)
+	}
+	return max(most, GrammarBits/2)
+}
 
 // log2Fixed returns log2(n) in 1/65536, for n > 0. It uses integers only, so it is the same
 // on every machine.
@@ -22,46 +123,6 @@ func log2Fixed(n uint32) uint32 {
 	return whole<<16 | fraction
 }
 
-// rarityOf is the weight, in 1e-4, of a word that stands in df of n entries: log(n/(df+1))
-// / log(n), at least WeightFloor.
-func rarityOf(df, n uint32) int32 {
-	if n < 2 || df == 0 {
-		return text.ScoreOne
-	}
-	all := int64(log2Fixed(n))
-	weight := (all - int64(log2Fixed(df+1))) * text.ScoreOne / all
-	return int32(max(weight, WeightFloor))
-}
-
-const WeightFloor = 1500
-
-// GrammarWeight is the greatest weight of an article or a particle.
-const GrammarWeight = 1200
-
-// legalWordWeight is the greatest weight of a word of a legal form.
-const legalWordWeight = 1000
-
-// WordWeight is how strongly a word identifies a name: its rarity, capped for titles,
-// generic words, legal forms, articles and particles.
-func WordWeight(word []byte, entries, of uint32) int32 {
-	weight := rarityOf(entries, of)
-	switch {
-	case text.FunctionWords.Has(word):
-		return min(weight, GrammarWeight)
-	case text.IsLegalWord(word, entries > 0):
-		return min(weight, legalWordWeight)
-	case text.GenericWords.Has(word):
-		return min(weight, 2000)
-	case text.TitleWords.Has(word):
-		return min(weight, 2500)
-	}
-	return weight
-}
-
-// WholeNameWords is the least number of words by which a listed name is recognised among
-// other words.
-const WholeNameWords = 3
-
 // bothListed lowers the similarity of two words that are both listed, since a misspelling
 // seldom makes another listed word. 0 means that they are not close.
 func bothListed(similarity int32) int32 {
@@ -74,7 +135,3 @@ func bothListed(similarity int32) int32 {
 	}
 	return similarity
 }
-
-// ImpreciseWeight is the least weight of a pair of words that are hardly close, however
-// common the word is.
-const ImpreciseWeight = 4000

@@ -14,7 +14,6 @@ type WordRecord struct {
 	fold    uint8  // length of the fold
 	begins  uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	Flags   uint8
-	Weight  uint16
 	Person  uint16 // Its bits in the name of a person; see WordBits.
 	Other   uint16 // The same in any other name.
 	Group   uint16 // group of respellings, 0 if none
@@ -37,25 +36,24 @@ const (
 )
 
 // Holder is a listed name that holds a word. It has a summary that rules out most names
-// without reading their words. From the lowest bit: the row of its first word; whether it
-// has at least WholeNameWords words; the greatest weight of its words; a bit for each of
-// their first letters.
+// without reading their words. From the lowest bit: the row of its first word; whether it is
+// a person's; the bits of its words; a bit for each of their first letters.
 type Holder uint64
 
 const (
 	holderRowBits    = 23 // See tokenRowsMax.
-	holderLong       = 1 << holderRowBits
+	holderPerson     = 1 << holderRowBits
 	holderWeightAt   = holderRowBits + 1
 	holderWeightMost = 255 // also stands for any greater weight
-	holderWeightUnit = 512
+	holderWeightUnit = 64
 	holderLettersAt  = 32
 )
 
 func (h Holder) Row() uint32     { return uint32(h) & (1<<holderRowBits - 1) }
-func (h Holder) Long() bool      { return h&holderLong != 0 }
+func (h Holder) Person() bool    { return h&holderPerson != 0 }
 func (h Holder) Letters() uint32 { return uint32(h >> holderLettersAt) }
 
-// Weight is an upper bound on the weight of the name's words.
+// Weight is an upper bound on the bits of the name's words.
 func (h Holder) Weight() int32 {
 	if units := int32(h >> holderWeightAt & holderWeightMost); units < holderWeightMost {
 		return units * holderWeightUnit
@@ -82,20 +80,20 @@ func (l *WordLayer) noteHolders() {
 	byRow := make([]Holder, len(l.Tokens))
 	l.Begins = make([]uint8, l.Count)
 	for row := 0; row < len(byRow); {
-		first, words, weight, letters := row, 0, int32(0), uint32(0)
+		first, person, weight, letters := row, false, int32(0), uint32(0)
 		for last := false; !last; row++ {
 			token := l.Tokens[row].Read()
 			if token.Count == 1 {
-				words++
-				weight += max(token.Weight, ImpreciseWeight)
+				weight += token.Weight
 			}
 			l.Begins[token.Word] = token.pairLetter()
+			person = person || token.Part != PartNone
 			letters |= LetterBit(token.pairLetter())
 			last = token.last
 		}
 		h := Holder(letters)<<holderLettersAt | Holder(min((weight+holderWeightUnit-1)/holderWeightUnit, holderWeightMost))<<holderWeightAt | Holder(first)
-		if words >= WholeNameWords {
-			h |= holderLong
+		if person {
+			h |= holderPerson
 		}
 		byRow[first] = h
 	}
@@ -113,7 +111,7 @@ func (x *Tables) WithoutNotes() Tables {
 	whole.Words.remainders = nil
 	whole.Words.holders = slices.Clone(x.Words.holders)
 	for i := range whole.Words.holders {
-		whole.Words.holders[i] |= Holder(1<<32-1)<<holderLettersAt | holderWeightMost<<holderWeightAt | holderLong
+		whole.Words.holders[i] |= Holder(1<<32-1)<<holderLettersAt | holderWeightMost<<holderWeightAt
 	}
 	return whole
 }

@@ -155,7 +155,7 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 		if form == index.ExactTruncated && goesOn(key, q.Name) {
 			continue
 		}
-		if s.father && kind == list.Individual && x.weightOfName(id) < shipped.commonNames {
+		if s.father && kind == list.Individual && x.bitsOfName(id) < shipped.neededPerson {
 			continue // Two common names: the fathers of many other people have them.
 		}
 		h := hit{
@@ -210,9 +210,9 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 	switch {
 	case telling < 2 || int(name.Letters) < least:
 		return false
-	case form >= index.ExactContent && name.Forms != 0 && x.bitsOfName(id) < shipped.NeedOther:
+	case form >= index.ExactContent && name.Forms != 0 && x.bitsOfName(id) < shipped.neededOther:
 		return false // Without the legal form, common words fit any company.
-	case x.bitsOfName(id) < shipped.NeedContained:
+	case x.bitsOfName(id) < shipped.neededContained:
 		return false
 	case form != index.ExactJoined:
 		return words > 1
@@ -227,7 +227,7 @@ func (x *Index) countTelling(id uint32, name *index.NameRecord) int {
 	}
 	count := 0
 	for _, row := range x.Words.TokensOf(id) {
-		if token := row.Read(); token.Count == 1 && token.Weight > index.GrammarWeight {
+		if token := row.Read(); token.Count == 1 && token.Weight > index.GrammarBits {
 			count++
 		}
 	}
@@ -265,7 +265,7 @@ func (x *Index) screenParties(name string, q *Query, s *Scratch) bool {
 			if h.outcome == Listed {
 				h.outcome, h.sub = Possible, SubContained
 			}
-			if record := x.NameAt(h.name); x.countTelling(h.name, &record) >= partWordsMin && record.Letters >= partLettersMin && x.weightOfName(h.name) >= s.scorer.tuned.commonNames {
+			if record := x.NameAt(h.name); x.countTelling(h.name, &record) >= partWordsMin && record.Letters >= partLettersMin && x.bitsOfName(h.name) >= shipped.neededContained {
 				kept = append(kept, h)
 			}
 		}

@@ -166,7 +166,7 @@ func (x *Index) cutWord(words []byte) (rarest uint32, ok bool) {
 			rarest, fewest, ok = id, names, true
 		}
 	}
-	return rarest, ok && weight >= shipped.NeedPerson
+	return rarest, ok && weight >= shipped.neededPerson
 }
 
 // isCut reports whether a name in two parts, cut to width characters, is these words. It returns

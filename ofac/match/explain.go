@@ -10,15 +10,16 @@ import (
 	"railguard/ofac/text"
 )
 
-// Explanation says why a name matches a listed one, pair by pair, in the numbers of the
-// score.
+// Explanation says why a name matches a listed one, pair by pair, in hundredths of a bit. The parts add
+// up to Sum, and the score follows from it: ReviewDefault stands for Needed.
 type Explanation struct {
-	Match      Match
-	Pairs      []ExplainedPair // Words that were paired, in the query's order. Empty for an exact form.
-	QueryOnly  []ExplainedLoss // Words of the query that the listed name lacks.
-	ListedOnly []ExplainedLoss // Words of the listed name that the query lacks.
-	Shares     []ExplainedLoss // The shares that lower the whole score, in words.
-	FormsAside bool            // True when an exact form is equal only without legal forms.
+	Match       Match
+	Pairs       []ExplainedPair // Words that were paired, in the query's order. Empty for an exact form.
+	QueryOnly   []ExplainedPart // Words of the query that the listed name lacks.
+	ListedOnly  []ExplainedPart // Words of the listed name that the query lacks.
+	Whole       []ExplainedPart // What the names say as wholes.
+	Sum, Needed int32
+	FormsAside  bool // True when an exact form is equal only without legal forms.
 }
 
 // ExplainedPair is words of the query and the words of the listed name with which they were
@@ -26,14 +27,15 @@ type Explanation struct {
 type ExplainedPair struct {
 	Query, Listed string
 	Similarity    int32  // 1e-4
-	Loss          int32  // how much the difference lowers the score, 1e-4
-	Kind          string // equal, spelling, beginning, initial or legal form
+	Bits          int32  // what the pair says, hundredths
+	Kind          string // equal, spelling, beginning or initial
 }
 
-// ExplainedLoss is how much a word, or a share, lowers the score, 1e-4.
-type ExplainedLoss struct {
+// ExplainedPart is what a word alone, or something else, says, in hundredths of a bit: less than 0
+// speaks against the match.
+type ExplainedPart struct {
 	What string
-	Loss int32
+	Bits int32
 }
 
 // trace keeps the best comparison with one listed name, for Explain.
@@ -111,7 +113,7 @@ func longerOf(a, b string) string {
 	return a
 }
 
-// addComparison adds the pairs, the losses and the shares of a comparison.
+// addComparison adds the parts of a comparison.
 func (e *Explanation) addComparison(l *index.WordLayer, t *trace) {
 	m := &t.held
 	text := func(mask uint32) string {
@@ -130,85 +132,71 @@ func (e *Explanation) addComparison(l *index.WordLayer, t *trace) {
 	}
 	for i := range t.count {
 		for k := range m.taken {
-			if p := &m.made[k]; p.query != 0 && bits.TrailingZeros32(p.query) == i {
-				e.addPair(p, asked(p.query), text(p.listed), m.whole)
+			if p := &m.made[k]; bits.TrailingZeros32(p.query) == i {
+				e.Pairs = append(e.Pairs, ExplainedPair{asked(p.query), text(p.listed), p.similarity, m.gains[k], p.kindWord()})
 			}
 		}
-		if m.queryLost[i] > 0 {
-			e.QueryOnly = append(e.QueryOnly, ExplainedLoss{strings.ToUpper(t.words[i]), shareOf(m.queryLost[i], m.whole)})
-		}
-	}
-	for k := range m.taken {
-		if p := &m.made[k]; p.kind == pairForm {
-			e.addPair(p, "", "", m.whole)
+		if lost := m.queryLost[i]; lost != 0 {
+			e.QueryOnly = append(e.QueryOnly, ExplainedPart{strings.ToUpper(t.words[i]), -lost})
 		}
 	}
 	for i := range m.count {
-		if m.listedLost[i] > 0 {
-			e.ListedOnly = append(e.ListedOnly, ExplainedLoss{text(1 << i), shareOf(m.listedLost[i], m.whole)})
+		if lost := m.listedLost[i]; lost != 0 {
+			e.ListedOnly = append(e.ListedOnly, ExplainedPart{text(1 << i), -lost})
 		}
 	}
-	score := shareOf(m.worth, m.whole)
-	for why, percent := range m.factors {
-		if percent != 0 {
-			lowered := score * percent / 100
-			e.Shares = append(e.Shares, ExplainedLoss{factorWords[why], score - lowered})
-			score = lowered
+	for why, said := range m.whole {
+		if said != 0 {
+			e.Whole = append(e.Whole, ExplainedPart{wholeWords[why], said})
 		}
 	}
+	e.Sum, e.Needed = m.sum, m.numbers.needed(m.isPerson())
 }
 
-func (e *Explanation) addPair(p *pair, query, listed string, whole int32) {
-	kind := "spelling"
+func (p *pair) kindWord() string {
 	switch {
-	case p.kind == pairForm:
-		kind = "legal form"
 	case p.kind == pairInitial:
-		kind = "initial"
+		return "initial"
 	case p.similarity == text.ScoreOne:
-		kind = "equal"
+		return "equal"
 	case p.kind == pairLoose:
-		kind = "beginning"
+		return "beginning"
 	}
-	loss := shareOf(p.weight-p.weight*p.similarity/text.ScoreOne, whole)
-	e.Pairs = append(e.Pairs, ExplainedPair{query, listed, p.similarity, loss, kind})
+	return "spelling"
 }
 
-var factorWords = [factorCount]string{
-	factorOneWord: "the listed name is one word of several", factorOtherForm: "words are only close, and the legal forms differ",
-	factorBothClose: "both names are only close to the listed ones", factorCommon: "the two names are common, and the listed person has more",
-	factorShort: "a short word is another listed word", factorPersonForm: "the query has a legal form, and a person is listed",
-	factorInitial: "an initial begins none of the other's names", factorFather: "the first name is that of the listed person's father",
-	factorOffice: "an office stands for the first names", factorParty: "a person is said, and a company listed",
+var wholeWords = [wholeCount]string{
+	wholeSame: "each word has its pair", wholeGeneric: "the whole listed name and common words", wholeContradict: "words stand where the other name has others",
+	wholeMany: "many words that agree", wholeForm: "legal forms", wholePerson: "a legal form, and a person is listed",
+	wholeParty: "a person is said, and a company listed",
 }
 
-// String returns the explanation on one line: HASSAN = HASSAN 1.00, YOUSUF ~ YOUSEF 0.93,
-// "ALI" not in the query −0.08.
+// String returns the explanation on one line: HASSAN = HASSAN +8.5, YOUSUF ~ YOUSEF +12.3, "ALI" not in
+// the query −0.6, 20.2 bits of 16.4.
 func (e Explanation) String() string {
 	var parts []string
 	for _, p := range e.Pairs {
 		switch p.Kind {
-		case "legal form":
-			parts = append(parts, "same legal form")
 		case "initial":
-			parts = append(parts, fmt.Sprintf("%s is an initial of %s", shorterOf(p.Query, p.Listed), longerOf(p.Query, p.Listed)))
+			parts = append(parts, fmt.Sprintf("%s is an initial of %s %s", shorterOf(p.Query, p.Listed), longerOf(p.Query, p.Listed), formatBits(p.Bits)))
 		case "equal":
-			parts = append(parts, fmt.Sprintf("%s = %s %s", p.Query, p.Listed, formatHundredths(p.Similarity)))
+			parts = append(parts, fmt.Sprintf("%s = %s %s", p.Query, p.Listed, formatBits(p.Bits)))
 		default:
-			parts = append(parts, fmt.Sprintf("%s ~ %s %s", p.Query, p.Listed, formatHundredths(p.Similarity)))
+			parts = append(parts, fmt.Sprintf("%s ~ %s %s", p.Query, p.Listed, formatBits(p.Bits)))
 		}
 	}
-	for _, loss := range e.QueryOnly {
-		parts = append(parts, fmt.Sprintf("%q not in the listed name −%s", loss.What, formatHundredths(loss.Loss)))
+	for _, part := range e.QueryOnly {
+		parts = append(parts, fmt.Sprintf("%q not in the listed name %s", part.What, formatBits(part.Bits)))
 	}
-	for _, loss := range e.ListedOnly {
-		parts = append(parts, fmt.Sprintf("%q not in the query −%s", loss.What, formatHundredths(loss.Loss)))
+	for _, part := range e.ListedOnly {
+		parts = append(parts, fmt.Sprintf("%q not in the query %s", part.What, formatBits(part.Bits)))
 	}
-	for _, loss := range e.Shares {
-		parts = append(parts, fmt.Sprintf("%s −%s", loss.What, formatHundredths(loss.Loss)))
+	for _, part := range e.Whole {
+		parts = append(parts, part.What+" "+formatBits(part.Bits))
 	}
 	switch {
 	case len(e.Pairs) > 0:
+		parts = append(parts, fmt.Sprintf("%s bits of %s", formatBits(e.Sum), strings.TrimPrefix(formatBits(e.Needed), "+")))
 	case e.Match.Form == index.ExactTruncated.String():
 		parts = append(parts, "the beginning of the listed name")
 	case e.FormsAside:
@@ -222,8 +210,12 @@ func (e Explanation) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// formatHundredths prints 1e-4 rounded to two places.
-func formatHundredths(value int32) string {
-	value = (value + 50) / 100
-	return fmt.Sprintf("%d.%02d", value/100, value%100)
+// formatBits prints hundredths of a bit with a sign and rounded to tenths.
+func formatBits(said int32) string {
+	sign := "+"
+	if said < 0 {
+		sign, said = "−", -said
+	}
+	tenths := (said + 5) / 10
+	return fmt.Sprintf("%s%d.%d", sign, tenths/10, tenths%10)
 }

@@ -22,6 +22,8 @@ const (
 	ReviewDefault = 8750
 	// BlockDefault is the strict score from which a near match blocks.
 	BlockDefault = 9300
+	// maxScore is the score of equal names.
+	maxScore = 10000
 	// reviewFloor is the lowest review threshold that a query may set.
 	reviewFloor = 7500
 )

@@ -8,119 +8,147 @@ import (
 	"railguard/ofac/text"
 )
 
-// The evidence that a name means a listed party is a sum of log-likelihood ratios, in hundredths of a
-// bit: how much more likely the words that were written are if the listed party was meant than if
-// anybody was. A word of both names adds as many bits as it is rare, less what its slip costs. A word
-// of one name alone costs the bits by which people seldom leave it out, or add it.
+// The evidence that a name means a listed party is a sum of log-likelihood ratios, in hundredths of a bit:
+// how much likelier the words that were written are if the listed party was meant than if anybody was. A
+// word that both names have says as many bits as it is rare, less what its slip costs. A word of one side
+// alone costs as many bits as people seldom leave such a word out, or add one. Words of one side against
+// words of the other contradict each other. The numbers are in numbers.go.
 
-// evidenceOfWords is the sum for one listed name, and its parts for the explanation.
-type evidenceParts struct {
-	gains  int32
-	losses int32
+// evidence is the result of pairing the words of a listed name with those of the query.
+type evidence struct {
+	listed, query uint32 // matched words
+	initials      uint32 // listed words matched by an initial
+	matched       int32  // bits of the matched words
+	strict        int32  // the same times twice the similarity less one
+	lowest        int32  // least similarity of a matched word that is not an article or a particle
+	words, pairs  int    // How many words the listed name has, without articles and particles, and how many of these are matched.
 }
 
-// sumEvidence returns the bits of a listed name whose words were paired with those of the query.
-func (m *comparison) sumEvidence(c *scorer, l *index.WordLayer, record *index.NameRecord, kind list.EntityType) int32 {
-	person := m.isPerson()
-	t := m.tune
+// account holds the parts of the evidence, in hundredths of a bit. They add up to its sum.
+type account struct {
+	gains      [scoredWordsMax]int32      // by pair
+	queryLost  [scoredWordsMax]int32      // by word of the query that the listed name lacks
+	listedLost [index.NameTokensMax]int32 // by word of the listed name that the query lacks
+	whole      [wholeCount]int32          // what the names say as wholes
+	surplus    sideLeft                   // the words of the query alone
+	missing    sideLeft                   // the words of the listed name alone
+}
+
+// sideLeft describes the words of one side that were not paired.
+type sideLeft struct {
+	telling int   // Words that are no titles, articles or words of the payment.
+	known   int   // Of these, words that ordinary names or other listed names have.
+	brand   int   // Of these, words that are no places and kinds of business.
+	weight  int32 // Bits of all of them, for the strict score.
+}
+
+// wholeReason is what names say as wholes.
+type wholeReason uint8
+
+const (
+	wholeSame       wholeReason = iota // each word of either name has its pair
+	wholeGeneric                       // the query has the whole listed name and common words besides
+	wholeContradict                    // words of one side stand where the other has others
+	wholeMany                          // many words that agree say less than each by itself
+	wholeForm                          // both names have the same legal form, or different ones
+	wholePerson                        // a legal form, and a person is listed
+	wholeParty                         // a person is said, and no person is listed
+	wholeCount
+)
+
+// weighEvidence returns the sum of the evidence, in hundredths of a bit.
+func (m *comparison) weighEvidence(c *scorer, l *index.WordLayer, record *index.NameRecord, kind list.EntityType, party PartyType) int32 {
+	n, person := m.numbers, m.isPerson()
 	total := int32(0)
 	for k := range m.taken {
-		total += m.gainOf(&m.made[k], c, l, person)
+		m.gains[k] = m.gainOf(&m.made[k], c, l, person)
+		total += m.gains[k]
 	}
-	if total > t.GainMost {
-		total = t.GainMost + (total-t.GainMost)*t.GainBeyond/100
+	if most := n.gainsMost; total > most {
+		m.whole[wholeMany] = -(total - most) * (100 - n.gainsBeyond) / 100
 	}
-	loss, missing, surplus := int32(0), 0, 0
 	if person {
-		loss, missing, surplus = m.lossOfPerson(c, l)
+		m.lackOfPerson(c, l)
+		m.surplusOfPerson(c)
 	} else {
-		loss, missing, surplus = m.lossOfOther(c, l)
+		m.lackOfOther()
+		m.surplusOfOther(c)
 	}
-	total -= loss
-	if missing == 0 {
-		switch {
-		case person && surplus == 0 && m.pairs > 1:
-			total += t.WholePerson
-		case !person && surplus == 0:
-			total += t.WholeOther
-		case !person:
-			total += t.WholeListed
-		}
+	m.weighWhole(c, record, kind, party)
+	for i := range c.count {
+		total -= m.queryLost[i]
 	}
-	switch {
-	case kind == list.Individual && c.forms != 0:
-		total -= t.PersonForm
-	case kind == list.Individual:
-	case c.forms.Kin() != 0 && c.forms.Kin() == record.Forms.Kin():
-		total += t.SameForm
-	case c.forms.Contradicts(record.Forms):
-		total -= t.OtherForm
+	for i := range m.count {
+		total -= m.listedLost[i]
+	}
+	for _, part := range m.whole {
+		total += part
 	}
 	return total
 }
 
+// weighWhole fills in what the names say as wholes.
+func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.EntityType, party PartyType) {
+	n, person := m.numbers, m.isPerson()
+	lacking, added := m.missing.telling, m.surplus.telling
+	switch {
+	case lacking > 0:
+		m.whole[wholeContradict] = -int32(min(lacking, added))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
+	case person && added == 0 && m.pairs > 1:
+		m.whole[wholeSame] = n.wholePerson
+	case !person && added == 0:
+		m.whole[wholeSame] = n.wholeOther
+	case !person && m.surplus.brand == 0:
+		m.whole[wholeGeneric] = n.wholeGeneric
+	}
+	switch {
+	case kind == list.Individual && c.forms != 0:
+		m.whole[wholePerson] = -n.formPerson
+	case kind == list.Individual:
+	case c.forms.Kin() != 0 && c.forms.Kin() == record.Forms.Kin():
+		m.whole[wholeForm] = n.formSame
+	case c.forms.Contradicts(record.Forms):
+		m.whole[wholeForm] = -n.formOther
+	}
+	if party == PartyIndividual && kind != list.Individual {
+		m.whole[wholeParty] = -n.otherParty
+	}
+}
+
 // gainOf returns the bits of one pair.
 func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool) int32 {
-	t := m.tune
+	n := m.numbers
 	if p.kind == pairInitial {
-		return t.Initial
+		return n.initial
 	}
-	if p.kind == pairForm {
-		return 0
-	}
-	said := int32(0)
-	for k := range m.count {
-		if p.listed&(1<<k) != 0 {
-			record := l.Word(m.tokens[k].Word)
-			said += m.bitsOf(&record, l, person)
-		}
+	said, written, known := int32(0), int32(0), false
+	for mask := p.listed; mask != 0; mask &= mask - 1 {
+		said += m.weights[bits.TrailingZeros32(mask)]
 	}
 	if p.similarity == text.ScoreOne {
 		return said
 	}
-	written := int32(0)
-	for i := range c.count {
-		if p.query&(1<<i) != 0 {
-			written += c.bitsOf(i, person)
-		}
+	for mask := p.query; mask != 0; mask &= mask - 1 {
+		w := &c.list[bits.TrailingZeros32(mask)]
+		written += w.bitsIn(person)
+		known = known || w.known || w.ordinary
 	}
-	known := false
-	for i := range c.count {
-		known = known || p.query&(1<<i) != 0 && (c.list[i].known || c.list[i].ordinary)
-	}
-	if known {
+	if known { // It is a word of its own, which is as common as it is.
 		said = min(said, written)
 	}
-	slip := int32(0)
+	slip := n.slipLeast + (text.ScoreOne-p.similarity)*n.slipSlope/text.ScoreOne
 	switch {
 	case p.similarity >= text.SameSpelling && m.sameGroup(p, c, l):
-		slip = t.SlipGroup
+		slip = n.slipGroup
 	case p.similarity >= text.SameSpelling:
-		slip = t.SlipFold
-	default:
-		slip = t.SlipBase + (text.ScoreOne-p.similarity)*t.SlipSlope/text.ScoreOne
-		if known {
-			slip += t.SlipKnown
-		}
-		if bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
-			slip += t.SlipJoined
-		}
+		slip = n.slipFold
+	case known:
+		slip += n.slipKnown
+	}
+	if p.similarity < text.SameSpelling && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
+		slip += n.slipJoined
 	}
 	return said - slip
-}
-
-func (m *comparison) bitsOf(record *index.WordRecord, l *index.WordLayer, person bool) int32 {
-	return record.BitsOf(person)
-}
-
-// anySyllable tells whether a word of the listed name is one Chinese or Korean syllable.
-func (m *comparison) anySyllable(l *index.WordLayer) bool {
-	for i := range m.count {
-		if l.Word(m.tokens[i].Word).Flags&index.WordSyllable != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // sameGroup tells whether a pair is two words of one group of respellings.
@@ -129,173 +157,227 @@ func (m *comparison) sameGroup(p *pair, c *scorer, l *index.WordLayer) bool {
 	return c.list[i].group != 0 && c.list[i].group == uint32(l.Word(m.tokens[k].Word).Group)
 }
 
-func (c *scorer) bitsOf(i int, person bool) int32 {
-	if person {
-		return c.list[i].bitsPerson
-	}
-	return c.list[i].bitsOther
-}
-
-// lossOfPerson returns what the words of one side alone cost.
-func (m *comparison) lossOfPerson(c *scorer, l *index.WordLayer) (loss int32, missing, surplus int) {
-	t := m.tune
-	minor, sawLast, missingMinor := int32(0), false, 0
-	missingMajor := 0
+// lackOfPerson weighs the words of a listed person that the query lacks. People leave out middle names and
+// second last names, but seldom a first name, the first last name, or half of an East Asian given name.
+func (m *comparison) lackOfPerson(c *scorer, l *index.WordLayer) {
+	n, sawLast, minor := m.numbers, false, int32(0)
+	var minors uint32
 	for i := range m.count {
-		part := m.tokens[i].Part
-		telling := m.weights[i] > index.GrammarWeight
+		part, telling := m.tokens[i].Part, m.weights[i] > index.GrammarBits
 		firstLast := part == index.PartLast && !sawLast && telling
 		sawLast = sawLast || firstLast
-		if m.listed&(1<<i) != 0 || !telling {
+		if m.listed&(1<<i) != 0 {
 			continue
 		}
-		record := l.Word(m.tokens[i].Word)
+		m.missing.weight += m.weights[i]
+		if !telling {
+			continue
+		}
+		m.missing.telling++
 		switch {
 		case part == index.PartGiven:
-			loss += t.MissingGiven
-			missingMajor++
+			m.listedLost[i] = n.missingGiven
 		case firstLast:
-			loss += t.MissingLast
-			missingMajor++
+			m.listedLost[i] = n.missingLast
 		case part == index.PartHalf:
-			loss += t.MissingHalf
-			missingMajor++
-		case part == index.PartPatronymic:
-			minor += t.MissingPatronymic
-			missingMinor++
-		case part == index.PartLast:
-			minor += t.MissingSecond
-			missingMinor++
+			m.listedLost[i] = n.missingHalf
 		default:
-			if len(l.TextOf(&record)) == 1 {
-				minor += t.MissingInitial
-			} else {
-				minor += t.MissingMiddle
+			m.listedLost[i] = n.missingMiddle
+			switch {
+			case part == index.PartPatronymic:
+				m.listedLost[i] = n.missingPatronymic
+			case part == index.PartLast:
+				m.listedLost[i] = n.missingSecond
 			}
-			missingMinor++
+			minor += m.listedLost[i]
+			minors |= 1 << i
 		}
 	}
-	loss += min(minor, t.MinorMost)
-	first, last := -1, -1
-	for i := range c.count {
-		if m.query&(1<<i) != 0 {
-			if first < 0 {
-				first = i
-			}
-			last = i
+	if minor > n.missingMost {
+		for ; minors != 0; minors &= minors - 1 {
+			i := bits.TrailingZeros32(minors)
+			m.listedLost[i] = m.listedLost[i] * n.missingMost / minor
 		}
 	}
-	others, between, outside := 0, 0, int32(0)
-	for i := range c.count {
-		w := &c.list[i]
-		if m.query&(1<<i) == 0 && (w.known || w.ordinary) && !w.title && !w.payment && w.weight > index.GrammarWeight {
-			others++
-		}
-		switch {
-		case m.query&(1<<i) != 0 || c.isRepeated(i):
-		case w.title || w.payment:
-			loss += t.SurplusTitle
-		case w.weight <= index.GrammarWeight:
-			loss += t.SurplusGrammar
-		case text.IsPatronymic(c.textOf(i)):
-			loss += t.SurplusPatronymic
-			surplus++
-		case w.initial:
-			loss += t.SurplusInitial
-			surplus++
-		case w.syllable && m.anySyllable(l):
-			loss += t.SurplusSyllable
-			surplus++
-		case index.IsGeneric(c.textOf(i)):
-			outside += t.SurplusBusiness
-			surplus++
-		case i > first && i < last:
-			loss += t.SurplusBetween
-			between++
-			surplus++
-		default:
-			outside += t.SurplusOutside
-			surplus++
-		}
-	}
-	if between > 1 {
-		loss += int32(between-1) * t.SurplusMore
-	}
-	loss += min(outside, t.OutsideMost)
-	loss += int32(min(surplus, missingMinor+missingMajor)) * t.Contradiction
-	loss += int32(min(others, missingMinor+missingMajor)) * t.ContradictionKnown
-	return loss, missingMinor + missingMajor, surplus
 }
 
-// lossOfOther is lossOfPerson for the name of a company, a vessel or an aircraft.
-func (m *comparison) lossOfOther(c *scorer, l *index.WordLayer) (loss int32, missing, surplus int) {
-	t := m.tune
-	others, foreign, outside := 0, 0, int32(0)
+// surplusOfPerson weighs the words of the query that a listed person's name lacks.
+func (m *comparison) surplusOfPerson(c *scorer) {
+	n := m.numbers
+	first, last := bits.TrailingZeros32(m.query), 31-bits.LeadingZeros32(m.query)
+	outside, between := int32(0), false
+	for i := range c.count {
+		w := &c.list[i]
+		lost, ok := m.slightSurplus(c, i)
+		switch {
+		case ok:
+			m.queryLost[i] = lost
+			continue
+		case text.IsPatronymic(c.textOf(i)):
+			lost = n.surplusPatronymic
+		case w.initial:
+			lost = n.surplusInitial
+		case w.syllable && m.syllables:
+			lost = n.surplusSyllable
+		case index.IsGeneric(c.textOf(i)):
+			lost = min(n.surplusBusiness, n.outsideMost-outside)
+			outside += lost
+		case i > first && i < last:
+			lost = n.surplusBetween
+			if between {
+				lost += n.surplusMore
+			}
+			between = true
+		default:
+			lost = min(n.surplusOutside, n.outsideMost-outside)
+			outside += lost
+		}
+		m.noteSurplus(w, i, lost)
+	}
+}
+
+// slightSurplus weighs a word of the query that hardly says anything; false: it is none.
+func (m *comparison) slightSurplus(c *scorer, i int) (int32, bool) {
+	w := &c.list[i]
+	switch {
+	case m.query&(1<<i) != 0 || c.isRepeated(i):
+		return 0, true
+	case w.payment || w.title && m.isPerson():
+		m.surplus.weight += w.whole
+		return m.numbers.surplusTitle, true
+	case w.weight <= index.GrammarBits && !w.initial:
+		m.surplus.weight += w.weight
+		return m.numbers.surplusGrammar, true
+	}
+	return 0, false
+}
+
+func (m *comparison) noteSurplus(w *queryWord, i int, lost int32) {
+	m.queryLost[i] = lost
+	m.surplus.telling++
+	m.surplus.weight += w.weight
+	if w.known || w.ordinary {
+		m.surplus.known++
+	}
+}
+
+// lackOfOther weighs the words of a listed company, vessel or aircraft that the query lacks: the more, the
+// more they say.
+func (m *comparison) lackOfOther() {
+	n := m.numbers
 	for i := range m.count {
-		if m.listed&(1<<i) != 0 || m.weights[i] <= index.GrammarWeight {
+		if m.listed&(1<<i) != 0 {
 			continue
 		}
-		record := l.Word(m.tokens[i].Word)
-		loss += t.MissingWord + m.bitsOf(&record, l, false)*t.MissingShare/100
-		missing++
+		m.missing.weight += m.weights[i]
+		if m.weights[i] > index.GrammarBits {
+			m.listedLost[i] = n.missingWord + m.weights[i]*n.missingShare/100
+			m.missing.telling++
+		}
 	}
+}
+
+// surplusOfOther weighs the words of the query that such a name lacks.
+func (m *comparison) surplusOfOther(c *scorer) {
+	n, outside := m.numbers, int32(0)
 	for i := range c.count {
 		w := &c.list[i]
-		switch {
-		case m.query&(1<<i) != 0 || c.isRepeated(i):
-		case w.payment:
-			loss += t.SurplusTitle
-		case w.weight <= index.GrammarWeight:
-			loss += t.SurplusGrammar
-		case index.IsGeneric(c.textOf(i)):
-			outside += t.SurplusGeneric
-			surplus++
-		default:
-			if w.known || w.ordinary {
-				others++
+		lost, ok := m.slightSurplus(c, i)
+		if ok {
+			m.queryLost[i] = lost
+			continue
+		}
+		if lost = n.surplusGeneric; !index.IsGeneric(c.textOf(i)) {
+			lost = n.surplusWord + w.bitsOther*n.surplusShare/100
+			m.surplus.brand++
+		}
+		lost = min(lost, n.otherOutsideMost-outside)
+		outside += lost
+		m.noteSurplus(w, i, lost)
+	}
+}
+
+// countPairs counts the telling words of the listed name, and how many of them are matched.
+func (m *comparison) countPairs() {
+	m.words, m.pairs = 0, 0
+	for i := range m.count {
+		if m.weights[i] <= index.GrammarBits {
+			continue
+		}
+		m.words++
+		if m.listed&(1<<i) != 0 {
+			m.pairs++
+		}
+	}
+	if m.words == 0 {
+		m.words, m.pairs = m.count, bits.OnesCount32(m.listed)
+	}
+}
+
+// matchInitials pairs unpaired words by first letters: "A." with a middle name in A, in
+// either direction. It also pairs an initial with a second last name, which Spanish papers
+// shorten (JUAN GONZALEZ P.).
+func (m *comparison) matchInitials(c *scorer, l *index.WordLayer) {
+	for i := range c.count {
+		if m.query&(1<<i) != 0 {
+			continue
+		}
+		written := c.textOf(i)
+		for k := range m.count {
+			if m.listed&(1<<k) != 0 || m.tokens[k].Part == index.PartLast && !m.secondLast(k) {
+				continue
 			}
-			outside += t.SurplusWord + c.bitsOf(i, false)*t.SurplusShare/100
-			surplus++
-			foreign++
+			record := l.Word(m.tokens[k].Word)
+			word := l.TextOf(&record)
+			if word[0] == written[0] && (len(written) == 1 || len(word) == 1) {
+				m.initials |= 1 << k
+				m.missing.weight += m.weights[k]
+				m.addPair(pair{1 << k, 1 << i, text.ScoreOne, m.numbers.initial, pairInitial})
+				break
+			}
 		}
 	}
-	loss += min(outside, t.OtherOutsideMost)
-	loss += int32(min(missing, surplus)) * t.OtherContradiction
-	if missing == 0 && surplus > 0 && foreign == 0 && m.pairs > 0 {
-		loss -= t.WholeGeneric
-	}
-	loss += int32(min(missing, others)) * t.OtherContradictionKnown
-	return loss, missing, surplus
 }
 
-// Needed returns the bits from which a name is possible.
-func (t *tuning) needed(person bool) int32 {
-	if person {
-		return t.NeedPerson
-	}
-	return t.NeedOther
-}
-
-// scoreOf turns bits into a score: the review threshold stands for the bits that are needed.
-func scoreOf(bits, needed int32) int32 {
-	if bits >= needed {
-		return min(ReviewDefault+(bits-needed)*(text.ScoreOne-ReviewDefault)/2400, text.ScoreOne-1)
-	}
-	return max(0, bits) * ReviewDefault / needed
-}
-
-// judgeEvidence returns the review and the strict score.
-func (m *comparison) judgeEvidence(c *scorer, l *index.WordLayer, record *index.NameRecord, kind list.EntityType) (score, strict int32) {
-	if kind == list.Vessel || kind == list.Aircraft {
-		if m.lowest < joinSimilarity || m.surplus.review > 0 || m.missing.review > 0 {
-			return 0, 0
+// secondLast reports whether word k is a last name that follows a matched last name.
+func (m *comparison) secondLast(k int) bool {
+	for i := range k {
+		if m.tokens[i].Part == index.PartLast && m.weights[i] > index.GrammarBits {
+			return m.listed&(1<<i) != 0
 		}
 	}
-	if m.words < 2 && m.surplus.review > 0 && kind == list.Individual {
+	return false
+}
+
+// isPerson reports whether the listed name is a person's: only then do its words have
+// parts.
+func (m *comparison) isPerson() bool { return m.tokens[0].Part != index.PartNone }
+
+// computeScores returns the review and the strict score of a listed name whose words were paired.
+func (m *comparison) computeScores(c *scorer, l *index.WordLayer, record *index.NameRecord, kind list.EntityType, party PartyType) (score, strict int32) {
+	m.sum = m.weighEvidence(c, l, record, kind, party)
+	switch {
+	case kind >= list.Vessel && (m.lowest < joinSimilarity || m.surplus.telling > 0 || m.missing.telling > 0):
+		return 0, 0 // A ship's name is any word, so it must be equal.
+	case kind == list.Individual && m.words < 2 && (m.surplus.telling > 0 || party == PartyBusiness || party == PartyExchange):
 		return 0, 0
 	}
-	person := m.isPerson()
-	score = max(score, scoreOf(m.sumEvidence(c, l, record, kind), m.tune.needed(person)))
-	strict = shareOf(m.strict, m.matched+m.surplus.strict+m.missing.strict)
-	return score, strict
+	return m.numbers.scoreOf(m.sum, m.isPerson()), shareOf(m.strict, m.matched+m.surplus.weight+m.missing.weight)
+}
+
+// isRepeated reports whether a word of the query occurred before.
+func (c *scorer) isRepeated(i int) bool {
+	for k := range i {
+		if string(c.textOf(k)) == string(c.textOf(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+func shareOf(part, whole int32) int32 {
+	if whole <= 0 {
+		return 0
+	}
+	return int32(int64(part) * text.ScoreOne / int64(whole))
 }

@@ -60,10 +60,9 @@ type scorer struct {
 	tokens  text.TokenList
 	list    [scoredWordsMax]queryWord
 	count   int
-	total   int32  // weight of all query words
-	least   int32  // the least score that counts; 0: every name is compared
-	room    int32  // Weight that a match may have in addition to that of its words, for the legal form.
-	loosely uint64 // first letters of listed words with which some query word may be paired although it is not marked
+	total   int32        // weight of all query words
+	most    [2]sideBound // What names can reach at most: of persons, of others.
+	loosely uint64       // first letters of listed words with which some query word may be paired although it is not marked
 	forms   text.FormSet
 	finder  index.Finder
 	marked  index.NumberSet // listed words with marks
@@ -76,8 +75,30 @@ type scorer struct {
 	loose   int // pairs of words compared letter by letter
 	edges   [edgesMax]edge
 	held    comparison
-	tuned   *tuning
+	numbers *numbers
 	trace   *trace // set while a match is explained
+}
+
+// sideBound bounds the evidence of the names of one kind.
+type sideBound struct {
+	room  int32 // Bits that a name may have beside those of its words.
+	lost  int32 // The most that surplus words cost.
+	least int32 // The least bits that count.
+}
+
+func sideOf(person bool) int {
+	if person {
+		return 0
+	}
+	return 1
+}
+
+// bitsIn returns the bits of the word in the name of a person, or of something else.
+func (w *queryWord) bitsIn(person bool) int32 {
+	if person {
+		return w.bitsPerson
+	}
+	return w.bitsOther
 }
 
 // findPossible finds the listed names that the query may mean and appends them to the hits.
@@ -189,22 +210,15 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		record = l.Word(w.word)
 	}
 	if w.known = record.Flags&index.WordWhole != 0; w.known {
-		w.weight, w.group, w.syllable = int32(record.Weight), uint32(record.Group), record.Flags&index.WordSyllable != 0
-	} else {
-		w.syllable = text.IsSyllable(written)
-		w.weight, w.group = index.WordWeight(written, 0, 1<<16), text.GroupOf(written)
-	}
-	if w.listed {
+		w.group, w.syllable = uint32(record.Group), record.Flags&index.WordSyllable != 0
 		w.bitsPerson, w.bitsOther = int32(record.Person), int32(record.Other)
 	} else {
+		w.syllable, w.group = text.IsSyllable(written), text.GroupOf(written)
 		w.bitsPerson, w.bitsOther = index.WordBits(written, 0, 0, true), index.WordBits(written, 0, 0, false)
 	}
-	w.ordinary = index.IsOrdinary(written)
-	switch {
-	case optional:
+	w.ordinary, w.weight = index.IsOrdinary(written), min(w.bitsPerson, w.bitsOther)
+	if optional {
 		w.weight = optionalWeight
-	case w.initial || len(written) == 1:
-		w.weight = index.WeightFloor // a single letter or digit is often left out
 	}
 	w.whole = w.weight
 	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)); w.payment {
@@ -226,7 +240,7 @@ func (c *scorer) careOf(t *text.Token) bool {
 }
 
 // paymentWeight is the greatest weight of a payment word.
-const paymentWeight = 2000
+const paymentWeight = 280
 
 // countSaid counts how often a word, in any spelling with the same fold, is already among
 // the content words.
@@ -242,7 +256,7 @@ func (c *scorer) countSaid(fold []byte) int {
 
 // optionalWeight is the weight of a short legal form that may be part of the name (PAO, SA,
 // AS). It may match, but its absence costs little.
-const optionalWeight = 200
+const optionalWeight = 30
 
 func (c *scorer) foldOf(i int) []byte { return c.folds[c.list[i].fold:c.list[i].folded] }
 
@@ -295,7 +309,7 @@ func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
 const (
 	coverageSeen   = 4200
 	coverageNeeded = 5500
-	coverageMost   = 26000 // Of a longer query no more than this weight counts.
+	coverageMost   = 3700 // Of a longer query no more than this weight counts.
 )
 
 // covered is the weight of the query of which a name must match a share.
@@ -334,15 +348,14 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 
 // boundScore prepares the bounds by which names are skipped.
 func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
-	c.least, c.room, c.loosely = 0, 0, 0
+	c.most, c.loosely = [2]sideBound{{0, 0, -1 << 30}, {0, 0, -1 << 30}}, 0
 	c.noteLetters(l)
-	if c.tuned != &shipped || c.trace != nil || true {
+	if c.numbers != &shipped || c.trace != nil {
 		return // no bounds for other numbers, which may raise a score, or for an explanation
 	}
-	c.least = reviewThreshold(q)
-	if c.forms.Kin() != 0 {
-		c.room = c.tuned.sameFormWeight + c.tuned.onlyFormWeight
-	}
+	n, review := c.numbers, reviewThreshold(q)
+	c.most[0] = sideBound{n.wholePerson, n.outsideMost, n.leastBits(review, true)}
+	c.most[1] = sideBound{max(n.wholeOther, n.wholeGeneric) + n.formSame, n.otherOutsideMost, n.leastBits(review, false)}
 	for i := range c.count {
 		w := &c.list[i]
 		w.loosely = 1 << index.BeginsInitial
@@ -354,14 +367,9 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 		}
 		c.loosely |= w.loosely
 		w.letters = uint32(w.loosely) | uint32(w.loosely>>32)
-		w.minPenalty = w.weight
-		switch {
-		case c.isRepeated(i):
-			w.minPenalty = 0
-		case w.title || w.payment:
-			w.minPenalty = min(w.weight, c.tuned.titleLeft)
-		case c.count > 2 && text.IsPatronymic(c.textOf(i)):
-			w.minPenalty = w.weight * c.tuned.patronymicLeft / 100
+		w.minPenalty = 0
+		if !c.isRepeated(i) && !w.title && !w.payment && w.weight > index.GrammarBits {
+			w.minPenalty = min(n.surplusGeneric, n.surplusBetween, n.surplusPatronymic, n.surplusInitial)
 		}
 	}
 }
@@ -432,13 +440,6 @@ func (c *scorer) mayMean(h index.Holder) bool {
 			lost += w.minPenalty
 		}
 	}
-	if seen*(text.ScoreOne/100) < c.covered()*(coverageSeen/100) {
-		return false
-	}
-	share := c.tuned.surplusShare
-	if h.Long() {
-		share = min(share, c.tuned.surplusWhole)
-	}
-	weight := h.Weight() + c.room
-	return int64(weight)*text.ScoreOne >= int64(c.least)*int64(weight+lost*share/100)
+	side := &c.most[sideOf(h.Person())]
+	return seen*(text.ScoreOne/100) >= c.covered()*(coverageSeen/100) && h.Weight()+c.numbers.initial+side.room-min(lost, side.lost) >= side.least
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"railguard/ofac/index"
-	"railguard/ofac/list"
 )
 
 // Matches with the same outcome and score are ordered by evidence: first agreement with the
@@ -17,7 +16,7 @@ const (
 	differsEvidence = -500_000  // for each fact of the context that differs
 	coreEvidence    = 200_000
 	primaryEvidence = 90_000
-	rareMost        = 80_000 // greatest evidence of the weight of the name's words
+	rareMost        = 80_000 // greatest evidence of the bits of the name's words
 	programEvidence = 10
 	programsMost    = 100
 )
@@ -39,29 +38,16 @@ func (x *Index) evidenceOf(h *hit, q *Query) int32 {
 	if x.NameAt(h.name).Flags&index.NamePrimary != 0 {
 		evidence += primaryEvidence
 	}
-	evidence += min(x.weightOfName(h.name), rareMost)
+	evidence += min(x.bitsOfName(h.name), rareMost)
 	return evidence + int32(min(next.Sublists-entity.Programs, programsMost))*programEvidence
-}
-
-// weightOfName is the sum of the weights of a listed name's words.
-func (x *Index) weightOfName(name uint32) int32 {
-	weight := int32(0)
-	for _, row := range x.Words.TokensOf(name) {
-		if token := row.Read(); token.Count == 1 {
-			weight += token.Weight
-		}
-	}
-	return weight
 }
 
 // bitsOfName is the sum of the bits of a listed name's words.
 func (x *Index) bitsOfName(name uint32) int32 {
 	said := int32(0)
-	person := x.EntityAt(x.NameAt(name).Entity).Kind == list.Individual
 	for _, row := range x.Words.TokensOf(name) {
-		if token := row.Read(); token.Count == 1 && token.Weight > index.GrammarWeight {
-			record := x.Words.Word(token.Word)
-			said += record.BitsOf(person)
+		if token := row.Read(); token.Count == 1 {
+			said += token.Weight
 		}
 	}
 	return said

@@ -13,7 +13,6 @@ type edge struct {
 	listed, query uint32 // masks
 	similarity    int32
 	weight        int32
-	short         bool // the listed word is short, and the query's word is another listed word
 }
 
 // comparison compares one listed name with the query.
@@ -22,7 +21,10 @@ type comparison struct {
 	weights [index.NameTokensMax]int32
 	count   int
 	edges   int
-	tune    *tuning
+	numbers *numbers
+	sum     int32 // of the evidence
+
+	syllables bool // One of the words is a Chinese or Korean syllable.
 	evidence
 	pairing
 	account
@@ -48,50 +50,7 @@ const (
 	pairSpelling pairKind = iota // equal, or close by letters, fold or syllables
 	pairLoose                    // compared letter by letter because the other words match
 	pairInitial                  // one is the other's initial
-	pairForm                     // both names have the same legal form
 )
-
-// account holds the parts of a score besides its pairs.
-type account struct {
-	queryLost  [scoredWordsMax]int32      // by word of the query: weight it counts as surplus
-	listedLost [index.NameTokensMax]int32 // by word of the listed name: weight it counts as missing
-	whole      int32                      // the weight of which the worth is a share
-	factors    [factorCount]int32         // per cent; 0: does not apply
-	surplus    left                       // Weight of the query's words that the listed name lacks.
-	missing    left                       // Weight of the listed name's words that the query lacks.
-}
-
-// factor is a reason to lower a whole score by a share.
-type factor uint8
-
-const (
-	factorOneWord factor = iota
-	factorOtherForm
-	factorBothClose
-	factorCommon
-	factorShort
-	factorPersonForm
-	factorInitial
-	factorFather
-	factorOffice
-	factorParty
-	factorCount
-)
-
-// evidence is the result of pairing the words.
-type evidence struct {
-	listed, query uint32 // matched words
-	initials      uint32 // listed words matched by an initial
-	matched       int32  // weight of the matched words
-	worth, strict int32  // matched times similarity, and times strict similarity
-	lowest        int32  // least similarity of a matched word that is not an article or a particle
-	short         bool   // a short word is matched by another listed word
-	otherInitial  bool   // one side has an initial, and no name that it could stand for begins with it
-	father        bool   // the query's first name is that of the listed person's father
-	office        bool   // the query is an office and the last name of the listed person
-	exact         int    // words of the query equal to the listed ones, without articles and particles
-	words, pairs  int    // How many words the listed name has, without articles and particles, and how many of these are matched.
-}
 
 // scoreName compares the listed name whose words begin at a row with the query and
 // keeps it if its score reaches the review threshold.
@@ -104,21 +63,20 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 	}
 	tokens = tokens[:length]
 	m := &c.held
-	m.count, m.edges, m.evidence, m.taken, m.tune = 0, 0, evidence{}, 0, c.tuned
-	if !m.alignWords(tokens, c, &x.Words) {
+	m.count, m.edges, m.evidence, m.account, m.taken, m.numbers, m.syllables = 0, 0, evidence{}, account{}, 0, c.numbers, false
+	m.alignWords(tokens, c, &x.Words)
+	c.looked++
+	if m.query == 0 {
 		return
 	}
-	c.looked++
-	person := m.isPerson()
-	if person {
+	if m.isPerson() {
 		m.matchInitials(c, &x.Words)
 	}
-	m.passesGate(person)
-	m.surplus, m.missing = m.queryLeft(c, person), m.leftOver(person)
+	m.countPairs()
 	name := x.Words.NameAt(first)
 	record := x.NameAt(name)
 	kind := x.EntityAt(record.Entity).Kind
-	score, strict := m.judgeEvidence(c, &x.Words, &record, kind)
+	score, strict := m.computeScores(c, &x.Words, &record, kind, q.Type)
 	if c.trace != nil {
 		c.trace.noteScore(name, score, c)
 	}
@@ -140,23 +98,10 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 	s.hits = append(s.hits, h)
 }
 
-// partyShare returns how many per cent of a near match's score remain, given the caller's party
-// type. It does not apply to exact hits.
-func (t *tuning) partyShare(party PartyType, kind list.EntityType, record *index.NameRecord) int32 {
-	switch {
-	case party == PartyIndividual && kind != list.Individual:
-		return t.otherPartyShare
-	case (party == PartyBusiness || party == PartyExchange) && kind == list.Individual && record.Words < 2:
-		return 0
-	}
-	return 100
-}
-
 // isProvable reports whether a near match may block. It must match three words, or each
-// word exactly; the words must be in a listed order; not all of them may be common; and no
-// office may stand for the first names.
+// word exactly; the words must be in a listed order; not all of them may be common.
 func (m *comparison) isProvable(c *scorer) bool {
-	return !m.office && (m.lowest == text.ScoreOne || m.pairs >= int(m.tune.provableWords)) && m.inOrder(c) && m.isUncommon()
+	return (m.lowest == text.ScoreOne || m.pairs >= int(m.numbers.provableWords)) && m.inOrder(c) && m.isUncommon()
 }
 
 // inOrder reports whether the words of the query are in the listed order or have first
@@ -197,7 +142,7 @@ func (m *comparison) takenFor(i int) int {
 // isUncommon reports whether a matched word is rare among the listed entries.
 func (m *comparison) isUncommon() bool {
 	for i := range m.count {
-		if m.listed&(1<<i) != 0 && m.weights[i] >= m.tune.commonWord {
+		if m.listed&(1<<i) != 0 && m.weights[i] >= m.numbers.commonWord {
 			return true
 		}
 	}
@@ -219,57 +164,50 @@ func blockThreshold(q *Query) int32 {
 }
 
 // mayReach reports, from the marks alone, whether a listed name can match enough of the
-// query, and whether its score can reach the threshold if every word that may be matched
+// query, and whether its evidence can reach the threshold if every word that may be matched
 // were equal. It also returns how many rows the words take.
 func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
-	reach, words, weight := uint32(0), 0, c.room
-	begins, length := uint64(0), 0
+	reach, said, begins, length := uint32(0), int32(0), uint64(0), 0
 	for last := false; !last; {
 		row := tokens[length]
 		length++
 		last = uint8(row>>48)&index.TokenLast != 0
 		letter := uint64(1)
-		if begins := uint8(row >> 56); row&(1<<index.WeightBits-1) > index.GrammarWeight || begins == index.BeginsInitial {
+		if begins := uint8(row >> 56); row&(1<<index.WeightBits-1) > index.GrammarBits || begins == index.BeginsInitial {
 			letter <<= begins & 63 // See index.NameToken.pairLetter.
 		}
 		marked := c.marked.Has(uint32(row) >> index.WeightBits)
 		if marked {
 			reach |= c.heads[uint32(row)>>index.WeightBits].reach
 		}
-		switch {
-		case uint8(row>>40) == 1:
-			words++
+		if uint8(row>>40) == 1 {
 			begins |= letter
-			if marked || letter&c.loosely != 0 {
-				weight += max(int32(row&(1<<index.WeightBits-1)), c.tuned.impreciseWeight)
-			}
-		case marked: // This is the most that the words of a join can weigh.
-			weight += int32(uint8(row>>40)) * text.ScoreOne
+		}
+		if marked || uint8(row>>40) == 1 && letter&c.loosely != 0 {
+			said += max(int32(row&(1<<index.WeightBits-1)), c.numbers.initial)
 		}
 	}
 	if c.weightOf(reach)*(text.ScoreOne/100) < c.covered()*(coverageSeen/100) {
 		return length, false
 	}
+	person := uint8(tokens[0]>>48)&^index.TokenLast != 0
 	lost := int32(0)
 	for i := range c.count {
 		if w := &c.list[i]; reach&(1<<i) == 0 && begins&w.loosely == 0 {
 			lost += w.minPenalty
 		}
 	}
-	share := c.tuned.surplusShare
-	if words >= index.WholeNameWords {
-		share = min(share, c.tuned.surplusWhole)
-	}
-	return length, int64(weight)*text.ScoreOne >= int64(c.least)*int64(weight+lost*share/100)
+	return length, said+c.most[sideOf(person)].room-min(lost, c.most[sideOf(person)].lost) >= c.most[sideOf(person)].least
 }
 
 // alignWords pairs the words of a listed name with those of the query, each word at most
-// once, the closest pairs first. It returns false when too little of the query is matched.
-func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.WordLayer) bool {
+// once, the closest pairs first.
+func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.WordLayer) {
 	for _, row := range tokens {
 		token := row.Read()
 		if token.Count == 1 {
 			m.tokens[m.count], m.weights[m.count] = token, token.Weight
+			m.syllables = m.syllables || l.Word(token.Word).Flags&index.WordSyllable != 0
 			m.count++
 		}
 		if c.marked.Has(token.Word) {
@@ -278,7 +216,6 @@ func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.Wor
 	}
 	m.assignEdges(c.edges[:m.edges])
 	m.matchLoose(c, l)
-	return m.query != 0
 }
 
 // addEdges adds an edge for each mark of a word of the listed name.
@@ -293,8 +230,7 @@ func (m *comparison) addEdges(token index.NameToken, c *scorer, l *index.WordLay
 		if token.Count > 1 {
 			similarity = similarity * joinSimilarity / text.ScoreOne
 		}
-		short := similarity < text.SameSpelling && c.knowsWord(c.marks[k].mask) && int32(l.Word(token.Word).Text) <= m.tune.shortWord
-		c.edges[m.edges] = edge{(1<<token.Count - 1) << token.First, c.marks[k].mask, similarity, weight, short}
+		c.edges[m.edges] = edge{(1<<token.Count - 1) << token.First, c.marks[k].mask, similarity, weight}
 		m.edges++
 	}
 }
@@ -305,19 +241,19 @@ func (m *comparison) addEdges(token index.NameToken, c *scorer, l *index.WordLay
 func (m *comparison) matchLoose(c *scorer, l *index.WordLayer) {
 	for i := range c.count {
 		begins := c.list[i].begins
-		if m.query&(1<<i) != 0 || c.list[i].weight <= index.GrammarWeight || begins == 0 {
+		if m.query&(1<<i) != 0 || c.list[i].weight <= index.GrammarBits || begins == 0 {
 			continue
 		}
 		best, at := int32(0), 0
 		for k := range m.count {
-			if c.loose == looseMax || m.tokens[k].Begins != begins || m.listed&(1<<k) != 0 || m.weights[k] <= index.GrammarWeight {
+			if c.loose == looseMax || m.tokens[k].Begins != begins || m.listed&(1<<k) != 0 || m.weights[k] <= index.GrammarBits {
 				continue
 			}
 			record := l.Word(m.tokens[k].Word)
 			if text.AreStrangers(c.list[i].group, uint32(record.Group)) {
 				continue
 			}
-			if c.list[i].syllable && record.Flags&index.WordSyllable != 0 && int32(record.Text) < m.tune.shortWord && !text.SameSyllable(c.textOf(i), l.TextOf(&record)) {
+			if c.list[i].syllable && record.Flags&index.WordSyllable != 0 && record.Text < shortSyllable && !text.SameSyllable(c.textOf(i), l.TextOf(&record)) {
 				continue
 			}
 			person := m.tokens[k].Part != index.PartNone
@@ -328,14 +264,14 @@ func (m *comparison) matchLoose(c *scorer, l *index.WordLayer) {
 			}
 		}
 		if best > 0 {
-			m.addPair(pair{1 << at, 1 << i, best, max(m.weights[at], m.tune.impreciseWeight), pairLoose})
+			m.addPair(pair{1 << at, 1 << i, best, m.weights[at], pairLoose})
 			m.lowest = min(m.lowest, best)
 		}
 	}
 }
 
-// knowsWord reports whether the first of the query words in mask is a listed word.
-func (c *scorer) knowsWord(mask uint32) bool { return c.list[bits.TrailingZeros32(mask)].known }
+// shortSyllable is how many letters a word needs so that it is more than one syllable.
+const shortSyllable = 5
 
 func (c *scorer) weightOf(mask uint32) int32 {
 	weight := int32(0)
@@ -358,17 +294,9 @@ func (m *comparison) assignEdges(edges []edge) {
 		if m.listed&e.listed != 0 || m.query&e.query != 0 {
 			continue
 		}
-		weight := e.weight
-		if e.similarity < m.tune.impreciseBelow {
-			weight = max(weight, m.tune.impreciseWeight)
-		}
-		m.addPair(pair{e.listed, e.query, e.similarity, weight, pairSpelling})
-		m.short = m.short || e.short
-		if e.weight > index.GrammarWeight {
+		m.addPair(pair{e.listed, e.query, e.similarity, e.weight, pairSpelling})
+		if e.weight > index.GrammarBits {
 			m.lowest = min(m.lowest, e.similarity)
-			if e.similarity == text.ScoreOne {
-				m.exact++
-			}
 		}
 	}
 }
@@ -378,7 +306,6 @@ func (m *comparison) addPair(p pair) {
 	m.listed |= p.listed
 	m.query |= p.query
 	m.matched += p.weight
-	m.worth += p.weight * p.similarity / text.ScoreOne
 	m.strict += p.weight * (2*p.similarity - text.ScoreOne) / text.ScoreOne
 	if m.taken < len(m.made) {
 		m.made[m.taken] = p

@@ -122,7 +122,7 @@ type Scratch struct {
 // NewScratch returns a Scratch. It grows to the size of the list on first use.
 func NewScratch() *Scratch {
 	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024), normal: make([]byte, 0, 1024)}
-	s.scorer.tuned = &shipped
+	s.scorer.numbers = &shipped
 	s.maker.Words, s.maker.Swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
 	s.maker.Key, s.maker.Joint, s.maker.Spans = make([]byte, 0, 1024), make([]byte, 0, 1024), make([]index.Span, 0, 64)
 	s.scorer.finder.Room = make([]byte, 0, 4*text.WordBytesMax)

@@ -8,6 +8,36 @@ var GenericWords = wordSet(
 	"and", "of", "the", "for", "de", "y", "et", "und", "i",
 )
 
+// BusinessWords name a business, a place of business or the end of a domain. Beside a company's own name
+// they make no other company.
+var BusinessWords = wordSet(
+	"exchange", "trading", "trade", "bank", "banking", "company", "corp", "import", "export", "shipping", "logistics", "industries",
+	"services", "io", "com", "net", "org", "ru", "ir", "info", "co", "shop", "store", "online", "digital", "crypto", "wallet",
+	"global", "international", "intl", "group", "holding", "holdings", "finance", "capital", "invest", "investment", "consulting",
+	"solutions", "technology", "technologies", "tech", "energy", "oil", "gas", "petroleum", "insurance", "foundation", "charity",
+	"fund", "association", "center", "centre", "institute", "university", "office", "branch", "agency", "general", "commercial", "foreign",
+)
+
+// PlaceWords are the names of countries and large cities, of one word, and the words of some of several.
+// Beside a company's own name they say where it is.
+var PlaceWords = wordSet(
+	"moscow", "moskva", "petersburg", "minsk", "kiev", "kyiv", "tehran", "isfahan", "dubai", "abu", "dhabi", "sharjah", "doha", "riyadh",
+	"jeddah", "kuwait", "manama", "muscat", "baghdad", "erbil", "basra", "damascus", "aleppo", "beirut", "amman", "jerusalem", "gaza", "cairo",
+	"tripoli", "benghazi", "tunis", "algiers", "khartoum", "sanaa", "aden", "mogadishu", "nairobi", "lagos", "accra", "johannesburg",
+	"istanbul", "ankara", "izmir", "athens", "nicosia", "limassol", "sofia", "belgrade", "bucharest", "budapest", "vienna", "prague", "warsaw",
+	"berlin", "hamburg", "frankfurt", "munich", "zurich", "geneva", "milan", "rome", "madrid", "barcelona", "lisbon", "paris", "brussels",
+	"amsterdam", "rotterdam", "london", "dublin", "copenhagen", "stockholm", "oslo", "helsinki", "riga", "tallinn", "vilnius", "tbilisi",
+	"yerevan", "baku", "almaty", "astana", "tashkent", "bishkek", "dushanbe", "ashgabat", "kabul", "karachi", "lahore", "islamabad", "delhi",
+	"mumbai", "dhaka", "colombo", "bangkok", "hanoi", "jakarta", "manila", "singapore", "kuala", "lumpur", "hong", "kong", "beijing", "shanghai",
+	"shenzhen", "guangzhou", "taipei", "tokyo", "osaka", "seoul", "pyongyang", "vladivostok", "sydney", "havana", "caracas", "managua", "bogota",
+	"medellin", "lima", "quito", "panama", "mexico", "guadalajara", "tijuana", "buenos", "aires", "santiago", "sao", "paulo", "miami", "york",
+	"russia", "belarus", "ukraine", "iran", "iraq", "syria", "lebanon", "jordan", "yemen", "libya", "sudan", "somalia", "turkey", "turkiye",
+	"cyprus", "china", "korea", "dprk", "japan", "india", "pakistan", "afghanistan", "qatar", "oman", "bahrain", "uae", "emirates", "egypt",
+	"cuba", "venezuela", "nicaragua", "colombia", "brazil", "germany", "france", "italy", "spain", "switzerland", "austria", "poland", "latvia",
+	"estonia", "lithuania", "serbia", "bulgaria", "romania", "greece", "malta", "uk", "usa", "canada", "australia", "malaysia", "indonesia",
+	"thailand", "vietnam", "myanmar", "kazakhstan", "uzbekistan", "armenia", "georgia", "azerbaijan",
+)
+
 // FunctionWords are articles, particles and the like.
 var FunctionWords = wordSet(
 	"of", "the", "and", "for", "in", "to", "on", "at", "by", "with",

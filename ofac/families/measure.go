@@ -118,7 +118,8 @@ func wilson(hits, of int) (low, high Share) {
 	const z2, unit = 38_415, 10_000 // z is 1.96; z2 is its square in ten-thousandths.
 	k, n := int64(hits), int64(of)
 	middle, half := k*unit+z2/2, root(z2*(k*(n-k)*unit/n+z2/4))
-	low, high = Share((middle-half)*unit/(n*unit+z2)), Share((middle+half)*unit/(n*unit+z2))
+	below := n*unit + z2
+	low, high = Share((middle-half)*unit/below), Share(((middle+half)*unit+below-1)/below)
 	if hits == 0 {
 		low = 0
 	}

@@ -87,7 +87,7 @@ const matchesShown = 10
 
 // outcomeOf returns the outcome of a name for an entry; for an innocent (0) the hardest.
 func outcomeOf(x *ofac.Index, scratch *ofac.Scratch, memo bool, query *ofac.Query, uid uint32) ofac.Outcome {
-	result := ofac.Result{}
+	var result ofac.Result
 	if memo {
 		result = x.Memo(query, scratch)
 	} else {

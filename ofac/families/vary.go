@@ -156,7 +156,7 @@ func slipped(d *draft, text string) string {
 	at := 1 + d.choose(len(lower)-1)
 	beside := neighbours[lower[at]]
 	key := string(beside[d.choose(len(beside))])
-	other := ""
+	var other string
 	switch d.choose(5) {
 	case 0:
 		other = lower[:at] + key + lower[at+1:]

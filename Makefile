@@ -29,7 +29,7 @@ SIM := GOGC=800 GODEBUG=tracebacklabels=1
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
 # What `make quick` tests: the rooms that decide, in their short form.
-QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./ofac/list ./ofac/text ./ofac/index ./ofac/match ./ofac/perfect ./ofac/wallet ./strictjson ./seal ./edge ./httpapi ./httpapi/border ./httpapi/evidence ./httpapi/rulebook ./httpapi/operations
+QUICK := . ./engine/... ./fsm/... ./audit/... ./ofac ./ofac/list ./ofac/text ./ofac/index ./ofac/match ./ofac/families ./ofac/perfect ./ofac/wallet ./strictjson ./seal ./edge ./httpapi ./httpapi/border ./httpapi/evidence ./httpapi/rulebook ./httpapi/operations
 # What a release holds. Nothing of the machine goes into a binary.
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 DIST    ?= dist

@@ -216,13 +216,22 @@ func (e *matchEvaluation) printTable(out io.Writer, meta *ofac.Meta, names int, 
 		row := &rows[i]
 		share, interval := "-", "-"
 		if row.Names > 0 {
-			share, interval = fmt.Sprintf("%.2f", row.Share()), fmt.Sprintf("%.2f to %.2f", row.Low, row.High)
+			share, interval = row.Share().String(), fmt.Sprintf("%s to %s", row.Low, row.High)
 		}
 		left := ""
 		if row.LeftOut > 0 {
 			left = fmt.Sprint(row.LeftOut)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%s\t%d\t%s\t\n", row.Family, row.Claim, row.Names, row.Flagged, share, interval, row.Blocked, left)
+	}
+	fmt.Fprintln(table)
+	fmt.Fprintln(table, "TOGETHER\tAIM %\tNAMES\tFLAGGED\tFAMILIES\tOF THEM AT THE AIM\tBLOCKED\t\t")
+	for _, sum := range families.Sums(rows) {
+		aim, within := "-", "-"
+		if sum.Claim.Aim() > 0 {
+			aim, within = sum.Claim.Aim().String(), fmt.Sprint(sum.Within)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%d\t%s\t%d\t\t\n", sum.Claim, aim, sum.Names, sum.Flagged, sum.Families, within, sum.Blocked)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -265,11 +274,13 @@ type missedOne struct {
 	Text   string `json:"text"`
 }
 
+func perCent(share families.Share) float64 { return float64(share) / 100 }
+
 func (e *matchEvaluation) printJSON(out io.Writer, meta *ofac.Meta, names int, rows []families.Row, fallen []string) error {
 	measured := make([]measuredFamily, 0, len(rows))
 	for i := range rows {
 		row := &rows[i]
-		m := measuredFamily{row.Family, row.About, row.Claim.String(), row.Claim.Aim(), row.Names, row.Flagged, row.Share(), row.Low, row.High, row.Blocked, row.LeftOut, nil}
+		m := measuredFamily{row.Family, row.About, row.Claim.String(), perCent(row.Claim.Aim()), row.Names, row.Flagged, perCent(row.Share()), perCent(row.Low), perCent(row.High), row.Blocked, row.LeftOut, nil}
 		for _, missed := range row.Missed {
 			m.Missed = append(m.Missed, missedOne(missed))
 		}

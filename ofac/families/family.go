@@ -20,10 +20,9 @@ const (
 	Innocent                     // They name nobody listed.
 )
 
-// Aim is the share that should be flagged, in per cent: at least that, for innocents at most; 0:
-// there is none.
-func (c Claim) Aim() float64 {
-	return [...]float64{0, 97, 90, 95, 0, 0.3}[c]
+// Aim is the share that should be flagged: at least that, for innocents at most; 0: there is none.
+func (c Claim) Aim() Share {
+	return [...]Share{0, 9700, 9000, 9500, 0, 30}[c]
 }
 
 // String names the claim in one or two words.
@@ -52,8 +51,7 @@ type Case struct {
 
 // All returns every family, those of listed names first.
 func All() []Family {
-	all := slices.Concat(orderFamilies(), addedFamilies(), leftOutFamilies(), slipFamilies(), embeddedFamilies(), scriptFamilies(), productFamilies(), companyFamilies(), genericFamilies(), vesselFamilies(), innocentFamilies())
-	return all
+	return slices.Concat(orderFamilies(), addedFamilies(), leftOutFamilies(), slipFamilies(), embeddedFamilies(), scriptFamilies(), productFamilies(), companyFamilies(), genericFamilies(), vesselFamilies(), innocentFamilies())
 }
 
 // Vary writes a listed name in the way of the family. It returns false where the family does not
@@ -111,18 +109,16 @@ func (f *Family) Cases(l *Listed, sample int) (cases []Case, left int) {
 type Listed struct {
 	Subjects []Subject
 	forms    map[string]bool // The keys of all strong names; see keysOf.
-	words    map[string]bool // Their words.
 }
 
 // Prepare takes the names of a list apart.
 func Prepare(entities []ofac.Entity) *Listed {
-	l := &Listed{Subjects: Subjects(entities), forms: map[string]bool{}, words: map[string]bool{}}
+	l := &Listed{Subjects: Subjects(entities), forms: map[string]bool{}}
 	for i := range l.Subjects {
-		for _, key := range keysOf(l.Subjects[i].Full) {
+		full := l.Subjects[i].Full
+		last, given, _ := strings.Cut(full, ",")
+		for _, key := range append(keysOf(full), keysOf(given+" "+last)...) {
 			l.forms[key] = true
-		}
-		for word := range strings.FieldsSeq(ofac.NormaliseName(l.Subjects[i].Full)) {
-			l.words[word] = true
 		}
 	}
 	return l

@@ -25,7 +25,7 @@ func innocentFamilies() []Family {
 	}
 	return append(all,
 		fixed("innocent_person_three_names", "frequent names of all cultures, two given names and a family name", threeNames()),
-		fixed("innocent_person_title", "frequent names of all cultures behind a title", titledNames()),
+		made("innocent_person_title", "frequent names of all cultures behind a title", titledNames),
 		fixed("innocent_company", "ordinary words and trades, crossed", crossCompanies()),
 		made("innocent_company_shared_word", "companies that share one telling word with a listed company of several", sharedWords),
 		made("innocent_company_person", "a family name of a listed person, and a trade", familyTrades),
@@ -104,10 +104,12 @@ func threeNames() (names []string) {
 	return names
 }
 
-func titledNames() (names []string) {
+// titledNames puts titles before names. A title hides no listed name, so those that equal one are
+// left out here.
+func titledNames(l *Listed) (names []string) {
 	for i := range cultures {
 		for k, name := range cultures[i].cross() {
-			if k%11 == 0 {
+			if k%11 == 0 && !l.Equals(name) {
 				names = append(names, titlesBefore[k%len(titlesBefore)]+" "+name)
 			}
 		}

@@ -7,11 +7,16 @@ import (
 
 // How a word is varied: by another spelling of its sound, or by a slip of the hand.
 
-// respellings are letters that one language writes and another writes otherwise.
+// respellings are letters, and those that another language writes for their sound.
 var respellings = [][2]string{
-	{"k", "c"}, {"y", "i"}, {"w", "v"}, {"ou", "u"}, {"q", "k"}, {"dj", "j"}, {"kh", "h"}, {"kh", "ch"},
-	{"ph", "f"}, {"ee", "i"}, {"oo", "u"}, {"iy", "y"}, {"ey", "ei"}, {"ov", "off"}, {"ev", "eff"}, {"mm", "m"}, {"ss", "s"}, {"ll", "l"},
-	{"aa", "a"}, {"sh", "ch"}, {"zh", "j"}, {"gh", "g"}, {"ou", "oo"}, {"uo", "o"}, {"ts", "tz"}, {"x", "ks"}, {"dd", "d"}, {"sch", "sh"},
+	{"k", "c"}, {"c", "k"}, {"y", "i"}, {"i", "y"}, {"w", "v"}, {"v", "w"}, {"ou", "u"}, {"u", "ou"}, {"q", "k"}, {"k", "q"}, {"dj", "j"}, {"j", "dj"}, {"kh", "h"}, {"h", "kh"}, {"kh", "ch"},
+	{"ph", "f"}, {"f", "ph"}, {"ee", "i"}, {"oo", "u"}, {"u", "oo"}, {"iy", "y"}, {"ey", "ei"}, {"ei", "ey"}, {"ov", "off"}, {"off", "ov"}, {"ev", "eff"}, {"eff", "ev"},
+	{"sh", "ch"}, {"zh", "j"}, {"gh", "g"}, {"ts", "tz"}, {"tz", "ts"}, {"x", "ks"}, {"ks", "x"}, {"sch", "sh"},
+}
+
+// doublings are respellings too, for words to which none of the others applies.
+var doublings = [][2]string{
+	{"mm", "m"}, {"ss", "s"}, {"ll", "l"}, {"dd", "d"}, {"aa", "a"}, {"nn", "n"}, {"m", "mm"}, {"s", "ss"}, {"l", "ll"}, {"d", "dd"}, {"a", "aa"},
 }
 
 // Words shorter than these are not varied: what remains would be another name.
@@ -76,20 +81,18 @@ func isPlainWord(text string, lettersMin int) bool {
 	return len(text) >= lettersMin
 }
 
-// respelt applies the first respelling, from one that the hash chooses, of which the word has a
-// side. It returns "" if there is none.
+// respelt applies one respelling whose letters the word has, or a doubling. It returns "" if there
+// is none.
 func respelt(d *draft, text string) string {
 	lower := strings.ToLower(text)
-	first := d.choose(2 * len(respellings))
-	for i := range 2 * len(respellings) {
-		n := (first + i) % (2 * len(respellings))
-		from, to := respellings[n/2][n%2], respellings[n/2][1-n%2]
-		at := strings.Index(lower, from)
-		if at < 0 || soundsOtherwise(lower, from, to, at) {
-			continue
+	for _, table := range [][][2]string{respellings, doublings} {
+		first := d.choose(len(table))
+		for i := range table {
+			from, to := table[(first+i)%len(table)][0], table[(first+i)%len(table)][1]
+			if at := strings.Index(lower, from); at >= 0 && !soundsOtherwise(lower, from, to, at) {
+				return likeCase(text, lower[:at]+to+lower[at+len(from):])
+			}
 		}
-		other := lower[:at] + to + lower[at+len(from):]
-		return likeCase(text, other)
 	}
 	return ""
 }
@@ -105,27 +108,26 @@ func soundsOtherwise(lower, from, to string, at int) bool {
 	if at > 0 {
 		last = lower[at-1]
 	}
+	vowel := func(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
 	switch from {
-	case "k", "q":
-		return next == 'h' || next == 'k' || last == 'k' || last == 'c' || to == "c" && strings.IndexByte("eiy", next) >= 0 || to == "k" && next == 'u'
+	case "k":
+		return next == 'h' || next == 'k' || next == 's' || last == 'k' || last == 'c' || to == "c" && strings.IndexByte("eiy", next) >= 0
+	case "q":
+		return next == 'u'
 	case "c":
 		return strings.IndexByte("hkeiyzc", next) >= 0 && next != 0 || last == 's' || last == 'c'
 	case "h":
-		return at > 0 || to == "ch"
-	case "ch":
-		return to == "kh" && at > 0 || to == "sh" && (last == 's' || last == 't')
+		return at > 0
 	case "y", "i":
-		return next == 'y' || last == 'y' || next == 'i' || last == 'i' || strings.IndexByte("aeou", last) >= 0 || strings.IndexByte("aeou", next) >= 0 && next != 0
+		return vowel(last) || vowel(next) || last == 'y' || next == 'y'
 	case "u":
-		return strings.IndexByte("aeou", next) >= 0 && next != 0 || strings.IndexByte("aeouq", last) >= 0
-	case "v", "w", "f", "j", "g", "a", "m", "s", "l", "d":
-		return next == from[0] || last == from[0] || next == 'h' || last == 'z' || last == 'd' && from == "j" || len(to) == 2 && (at == 0 || next == 0 || strings.IndexByte("aeiou", last) < 0) && to != "dj" && to != "ph"
-	case "o":
-		return true
-	case "off", "eff":
+		return vowel(next) || vowel(last) || last == 'q'
+	case "off", "eff", "ov", "ev":
 		return next != 0
-	case "ov", "ev":
-		return next != 0
+	case "v", "w", "f", "j":
+		return next == from[0] || last == from[0] || last == 'd' || next == 'h'
+	case "m", "s", "l", "d", "a", "n":
+		return next == from[0] || last == from[0] || at == 0 || next == 0 || next == 'h' || !vowel(last) && from != "a"
 	}
 	return false
 }
@@ -154,7 +156,7 @@ func slipped(d *draft, text string) string {
 	at := 1 + d.choose(len(lower)-1)
 	beside := neighbours[lower[at]]
 	key := string(beside[d.choose(len(beside))])
-	other := ""
+	var other string
 	switch d.choose(5) {
 	case 0:
 		other = lower[:at] + key + lower[at+1:]

@@ -26,6 +26,7 @@ type fitRow struct {
 type Fit struct {
 	rows   []fitRow
 	values map[string]int32
+	aims   map[string]float64
 	names  []string
 }
 
@@ -34,7 +35,7 @@ func (f *Fit) add(list *ofac.Index, query string, uid uint32, kind string, gain 
 }
 
 func NewFit(d *Data) (*Fit, error) {
-	f := &Fit{values: map[string]int32{}}
+	f := &Fit{values: map[string]int32{}, aims: map[string]float64{}}
 	lists := map[string]*ofac.Index{}
 	for _, mode := range d.Modes() {
 		list, err := d.Index(mode)
@@ -112,6 +113,7 @@ func (f *Fit) made() error {
 		}
 		cases, _ := fam.Cases(l, 160)
 		gain := 60.0 / float64(len(cases))
+		f.aims[fam.Name] = map[families.Claim]float64{families.Whole: 97, families.Slip: 90, families.LeftOut: 95}[fam.Claim]
 		for _, c := range cases {
 			f.add(list, c.Text, c.UID, "FAM "+fam.Name, gain)
 		}
@@ -166,7 +168,7 @@ func (f *Fit) Eval(held int) (float64, map[string][2]int) {
 		}()
 	}
 	all.Wait()
-	total, counts := 0.0, map[string][2]int{}
+	counts := map[string][2]int{}
 	for i, r := range f.rows {
 		if held >= 0 && r.held != (held == 1) {
 			continue
@@ -175,12 +177,41 @@ func (f *Fit) Eval(held int) (float64, map[string][2]int) {
 		c[1]++
 		if flagged[i] {
 			c[0]++
-			total += r.gain
 		}
 		counts[r.kind] = c
 	}
-	// A parameter that moves nothing should stay small.
-	return total, counts
+	return f.worth(counts), counts
+}
+
+// worth is the objective: shares below their aims cost.
+func (f *Fit) worth(counts map[string][2]int) float64 {
+	sum := func(test func(string) bool) float64 {
+		a, b := 0, 0
+		for k, c := range counts {
+			if test(k) {
+				a, b = a+c[0], b+c[1]
+			}
+		}
+		if b == 0 {
+			return 0
+		}
+		return 100 * float64(a) / float64(b)
+	}
+	under := func(share, aim, weight float64) float64 { return weight*min(share-aim, 0) + weight/20*share }
+	starts := func(text string) func(string) bool { return func(k string) bool { return strings.HasPrefix(k, text) } }
+	is := func(text string) func(string) bool { return func(k string) bool { return k == text } }
+	total := under(sum(starts("MUST")), 99.75, 300) + under(sum(starts("SHOULD")), 96.3, 80) + under(sum(starts("ADDED")), 99.75, 120)
+	total += under(sum(is("MUST natural_alias_loo")), 97, 12) + under(sum(is("MUST un_list_variant")), 99, 5)
+	ordinary := sum(func(k string) bool { return strings.HasPrefix(k, "NEG") && !strings.HasPrefix(k, "NEG hard") })
+	total -= 600*max(ordinary-0.22, 0) + 60*ordinary + 12*sum(starts("NEG hard"))
+	tp, fp := counts["PAIR match"], counts["PAIR no_match"]
+	total += under(200*float64(tp[0])/float64(tp[1]+tp[0]+fp[0]), 88, 10)
+	for k := range counts {
+		if name, ok := strings.CutPrefix(k, "FAM "); ok {
+			total += under(sum(is(k)), f.aims[name]+1.5, 1)
+		}
+	}
+	return total
 }
 
 func (f *Fit) Climb(w io.Writer, until time.Time, only string) {

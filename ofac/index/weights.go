@@ -50,7 +50,7 @@ func IsOrdinary(word []byte) bool {
 }
 
 // genericClass is the class up to which a word says hardly anything of a company.
-const genericClass = 8
+const genericClass = 6
 
 // IsGeneric tells whether a word says hardly anything of a company: one in some hundred has it, or it
 // names a business, a place of business or a domain.

@@ -107,7 +107,7 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	case kind == list.Individual:
 	case c.forms.Kin() != 0 && c.forms.Kin() == record.Forms.Kin():
 		m.whole[wholeForm] = n.formSame
-	case c.forms.Contradicts(record.Forms):
+	case c.forms.Contradicts(record.Forms) && m.whole[wholeGeneric] == 0:
 		m.whole[wholeForm] = -n.formOther
 	}
 	if party == PartyIndividual && kind != list.Individual {

@@ -43,19 +43,19 @@ type wholeNumbers struct {
 // shipped are the numbers that the service uses.
 var shipped = numbers{
 	1640, 2060, 1200,
-	pairNumbers{initial: 400, slipGroup: 70, slipFold: 414, slipLeast: 150, slipSlope: 2600, slipKnown: 439, slipJoined: 400, gainsMost: 2800, gainsBeyond: 40},
+	pairNumbers{initial: 400, slipGroup: 91, slipFold: 290, slipLeast: 150, slipSlope: 2600, slipKnown: 308, slipJoined: 400, gainsMost: 2800, gainsBeyond: 20},
 	lackNumbers{
 		missingGiven: 1078, missingLast: 1183, missingHalf: 200, missingSecond: 15, missingMiddle: 64, missingPatronymic: 70, missingMost: 520,
 		missingWord: 100, missingShare: 40,
 	},
 	surplusNumbers{
-		surplusTitle: 30, surplusGrammar: 10, surplusPatronymic: 100, surplusInitial: 150, surplusSyllable: 700, surplusBusiness: 150,
-		surplusBetween: 123, surplusMore: 200, surplusOutside: 1120, outsideMost: 1200,
-		surplusGeneric: 40, surplusWord: 100, surplusShare: 20, otherOutsideMost: 900,
+		surplusTitle: 30, surplusGrammar: 10, surplusPatronymic: 100, surplusInitial: 150, surplusSyllable: 700, surplusBusiness: 60,
+		surplusBetween: 51, surplusMore: 200, surplusOutside: 784, outsideMost: 840,
+		surplusGeneric: 80, surplusWord: 10, surplusShare: 20, otherOutsideMost: 252,
 	},
 	wholeNumbers{
-		wholePerson: 196, wholeOther: 988, wholeGeneric: 1130, contradiction: 390, contradictionKnown: 300,
-		formSame: 293, formOther: 390, formPerson: 350, otherParty: 150,
+		wholePerson: 196, wholeOther: 988, wholeGeneric: 1130, contradiction: 741, contradictionKnown: 300,
+		formSame: 293, formOther: 507, formPerson: 350, otherParty: 150,
 	},
 	3, 850,
 }

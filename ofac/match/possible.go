@@ -112,7 +112,9 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	truncated := x.possibleWords(q, s)
 	if ok {
 		c.words, s.other = apart, c.words
-		truncated = x.possibleWords(q, s) || truncated
+		person := *q
+		person.Type = PartyIndividual // Initials are no legal form.
+		truncated = x.possibleWords(&person, s) || truncated
 	}
 	if handle := text.AppendHandleApart(s.other[:0], name); len(handle) > 0 {
 		c.words, s.other = handle, c.words
@@ -217,8 +219,11 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		w.bitsPerson, w.bitsOther = index.WordBits(written, 0, 0, true), index.WordBits(written, 0, 0, false)
 	}
 	w.ordinary, w.weight = index.IsOrdinary(written), min(w.bitsPerson, w.bitsOther)
-	if optional {
+	switch {
+	case optional:
 		w.weight = optionalWeight
+	case index.IsGeneric(written):
+		w.weight = min(w.weight, paymentWeight)
 	}
 	w.whole = w.weight
 	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)); w.payment {
@@ -304,12 +309,11 @@ func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
 	c.marks = append(c.marks, mark{word, mask, similarity, next})
 }
 
-// Shares of the query's weight, 1e-4, that a listed name must match: the marked words for
-// it to be looked at, and the paired words for it to be scored.
+// A listed name is looked at only if its marked words match this share of the query's bits, 1e-4, of
+// which no more than coverageMost count.
 const (
-	coverageSeen   = 4200
-	coverageNeeded = 5500
-	coverageMost   = 3700 // Of a longer query no more than this weight counts.
+	coverageSeen = 4200
+	coverageMost = 2600
 )
 
 // covered is the weight of the query of which a name must match a share.
@@ -323,7 +327,7 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	c.visited.Begin(uint32(len(x.Words.Tokens)))
 	c.boundScore(&x.Words, q)
 	done, left := uint32(0), c.total
-	for left*(text.ScoreOne/100) >= c.covered()*(coverageNeeded/100) {
+	for left*(text.ScoreOne/100) >= c.covered()*(coverageSeen/100) {
 		best := -1
 		for i := range c.count {
 			if done&(1<<i) == 0 && (best < 0 || c.isCheaper(i, best)) {

@@ -50,7 +50,7 @@ func possessiveAt(name string, i int) int {
 }
 
 // shipPrefixes stand before the name of a ship: motor vessel, motor tanker, steamship.
-var shipPrefixes = [...]string{"mv", "m/v", "m.v.", "m.v", "mt", "m/t", "m.t.", "m.t", "ms", "m/s", "ss", "s/s", "motor vessel", "motor tanker", "vessel", "ship", "tanker", "the vessel", "the ship"}
+var shipPrefixes = [...]string{"mv", "m/v", "m.v.", "m.v", "mt", "m/t", "m.t.", "m.t", "ms", "m/s", "ss", "s/s", "fv", "f/v", "lpg/c", "lng/c", "vlcc", "fso", "motor vessel", "motor tanker", "vessel", "ship", "tanker", "the vessel", "the ship"}
 
 // WithoutShipPrefix returns the name of a ship without what stands before it. It returns false when
 // nothing of that kind does.

@@ -12,7 +12,7 @@ var GenericWords = wordSet(
 // they make no other company.
 var BusinessWords = wordSet(
 	"exchange", "trading", "trade", "bank", "banking", "company", "corp", "import", "export", "shipping", "logistics", "industries",
-	"services", "io", "com", "net", "org", "ru", "ir", "info", "co", "shop", "store", "online", "digital", "crypto", "wallet",
+	"services", "studio", "cafe", "restaurant", "bakery", "market", "garage", "clinic", "pharmacy", "hotel", "salon", "io", "com", "net", "org", "ru", "ir", "info", "co", "shop", "store", "online", "digital", "crypto", "wallet",
 	"global", "international", "intl", "group", "holding", "holdings", "finance", "capital", "invest", "investment", "consulting",
 	"solutions", "technology", "technologies", "tech", "energy", "oil", "gas", "petroleum", "insurance", "foundation", "charity",
 	"fund", "association", "center", "centre", "institute", "university", "office", "branch", "agency", "general", "commercial", "foreign",
@@ -114,6 +114,10 @@ var payWords = wordSet(
 	"account", "acct", "acc", "attn", "attention", "payee", "beneficiary", "bnf", "fbo", "iban",
 	"invoice", "inv", "ref", "reference", "branch", "payment", "pay", "order", "favour", "favor",
 	"care", "c", "o", "the", "of", "or", "to", "for", "from", "by",
+	"please", "before", "after", "transfer", "deposit", "purchase", "goods", "regarding", "concerning", "second", "first", "part", "last", "week", "month",
+	"room", "rent", "agreed", "as", "per", "in", "on", "at", "and", "with", "our", "your", "his", "her", "my", "monday", "tuesday", "wednesday",
+	"thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+	"november", "december", "donation", "gift", "salary", "fee", "fees", "bill", "delivery", "contract", "thanks", "dear",
 )
 
 // accountDigitsMin is the least number of digits of an account or invoice number; shorter

@@ -68,16 +68,3 @@ func WriteCounts(w io.Writer, d *Data, people bool) error {
 	}
 	return nil
 }
-
-// Halves prints the ordinary rows of both halves.
-func Halves(w io.Writer, d *Data, o *Outcomes) {
-	for _, held := range []bool{false, true} {
-		var s Share
-		for i := range d.Negatives {
-			if n := &d.Negatives[i]; HeldOut(n.Query) == held && !strings.HasPrefix(n.Kind, "hard_") {
-				s.add(&o.Negatives[i], 8750, 9300)
-			}
-		}
-		writeShare(w, fmt.Sprint("ordinary, held out ", held), s)
-	}
-}

@@ -141,22 +141,7 @@ func (v *Verdict) Blocked(block int32) bool {
 // pairs screens each labelled pair's query against its target, which is added to the list as one
 // more entry. So words have the same weights as in the real list.
 func (o *Outcomes) pairs(d *Data, scratch *ofac.Scratch) error {
-	entities := d.entities("full")
-	at := map[[2]string]uint32{}
-	uid := uint32(1 << 27)
-	for _, pair := range d.Pairs {
-		key := [2]string{pair.Target, pair.Schema}
-		if _, ok := at[key]; ok || pair.Target == "" {
-			continue
-		}
-		uid++
-		at[key] = uid
-		entities = append(entities, ofac.Entity{
-			UID: uid, Type: schemaType(pair.Schema), Lists: ofac.ListSDN,
-			Names: []ofac.Name{{ID: uid, Primary: true, Script: "Latin", Full: pair.Target}},
-		})
-	}
-	list, err := compile(entities)
+	list, at, err := d.pairIndex()
 	if err != nil {
 		return err
 	}
@@ -172,6 +157,27 @@ func (o *Outcomes) pairs(d *Data, scratch *ofac.Scratch) error {
 		o.Pairs = append(o.Pairs, verdict)
 	}
 	return nil
+}
+
+// pairIndex compiles the list with each pair's target as one more entry, and returns their uids.
+func (d *Data) pairIndex() (list *ofac.Index, at map[[2]string]uint32, err error) {
+	entities := d.entities("full")
+	at = map[[2]string]uint32{}
+	uid := uint32(1 << 27)
+	for _, pair := range d.Pairs {
+		key := [2]string{pair.Target, pair.Schema}
+		if _, ok := at[key]; ok || pair.Target == "" {
+			continue
+		}
+		uid++
+		at[key] = uid
+		entities = append(entities, ofac.Entity{
+			UID: uid, Type: schemaType(pair.Schema), Lists: ofac.ListSDN,
+			Names: []ofac.Name{{ID: uid, Primary: true, Script: "Latin", Full: pair.Target}},
+		})
+	}
+	list, err = compile(entities)
+	return list, at, err
 }
 
 func schemaType(schema string) ofac.EntityType {

@@ -11,7 +11,7 @@ import (
 
 // What the presence of a word says is counted in bits: a word that one of 1,024 ordinary names has says
 // ten. The tables of ordinary words are counted from ordinary names by `railguard-bench names --count`
-// (docs/matching.md says from which). The list says how often its own entries have a word.
+// (docs/matching.md says from which); frequent.txt adds the frequent names of further peoples. The list says how often its own entries have a word.
 
 // Bit is one bit in the numbers of the matcher, which are hundredths.
 const Bit = 100
@@ -19,12 +19,16 @@ const Bit = 100
 //go:embed people.txt
 var peopleTable string
 
+//go:embed frequent.txt
+var frequentTable string
+
 //go:embed companies.txt
 var companiesTable string
 
-var ordinaryPeople, ordinaryCompanies = readOrdinary(peopleTable), readOrdinary(companiesTable)
+var ordinaryPeople, ordinaryCompanies = readOrdinary(peopleTable + frequentTable), readOrdinary(companiesTable)
 
-// readOrdinary reads lines of a class and its words: one of 2 to the power of the class names has the word.
+// readOrdinary reads lines of a class and its words: one of 2 to the power of the class names has the
+// word. Of two classes of a word the one of more names counts.
 func readOrdinary(table string) map[string]int32 {
 	classes := map[string]int32{}
 	for line := range strings.Lines(table) {
@@ -34,7 +38,9 @@ func readOrdinary(table string) map[string]int32 {
 			panic("ofac/index: a table of ordinary words has the line " + line)
 		}
 		for _, word := range words[1:] {
-			classes[word] = int32(class)
+			if known, ok := classes[word]; !ok || int32(class) < known {
+				classes[word] = int32(class)
+			}
 		}
 	}
 	return classes

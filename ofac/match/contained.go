@@ -212,12 +212,20 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 		return false
 	case form >= index.ExactContent && name.Forms != 0 && x.bitsOfName(id) < shipped.neededOther:
 		return false // Without the legal form, common words fit any company.
-	case x.bitsOfName(id) < shipped.neededContained:
+	case x.bitsOfName(id)+formBits(name, form) < shipped.neededContained:
 		return false
 	case form != index.ExactJoined:
 		return words > 1
 	}
 	return name.Letters >= joinedLetters && (words > 1 || !x.Words.IsWhole(key))
+}
+
+// formBits returns what the legal form of a listed name says where it stands with the name.
+func formBits(name *index.NameRecord, form index.ExactForm) int32 {
+	if name.Forms != 0 && form != index.ExactContent && form != index.ExactJoined {
+		return shipped.formSame
+	}
+	return 0
 }
 
 // countTelling counts the words of a listed name that are not articles or particles.

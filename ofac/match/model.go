@@ -98,7 +98,7 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 		m.whole[wholeSame] = n.wholePerson
 	case !person && added == 0:
 		m.whole[wholeSame] = n.wholeOther
-	case !person && m.surplus.brand == 0:
+	case !person && m.surplus.brand == 0 && m.lowest >= text.SameSpelling:
 		m.whole[wholeGeneric] = n.wholeGeneric
 	}
 	switch {
@@ -162,6 +162,7 @@ func (m *comparison) sameGroup(p *pair, c *scorer, l *index.WordLayer) bool {
 func (m *comparison) lackOfPerson(c *scorer, l *index.WordLayer) {
 	n, sawLast, minor := m.numbers, false, int32(0)
 	var minors uint32
+	parts := m.hasParts()
 	for i := range m.count {
 		part, telling := m.tokens[i].Part, m.weights[i] > index.GrammarBits
 		firstLast := part == index.PartLast && !sawLast && telling
@@ -181,6 +182,8 @@ func (m *comparison) lackOfPerson(c *scorer, l *index.WordLayer) {
 			m.listedLost[i] = n.missingLast
 		case part == index.PartHalf:
 			m.listedLost[i] = n.missingHalf
+		case !parts:
+			m.listedLost[i] = n.missingAny
 		default:
 			m.listedLost[i] = n.missingMiddle
 			switch {
@@ -199,6 +202,16 @@ func (m *comparison) lackOfPerson(c *scorer, l *index.WordLayer) {
 			m.listedLost[i] = m.listedLost[i] * n.missingMost / minor
 		}
 	}
+}
+
+// hasParts tells whether the listed name says which words are the last name: it has a comma.
+func (m *comparison) hasParts() bool {
+	for i := range m.count {
+		if m.tokens[i].Part == index.PartLast {
+			return true
+		}
+	}
+	return false
 }
 
 // surplusOfPerson weighs the words of the query that a listed person's name lacks.

@@ -22,7 +22,7 @@ type pairNumbers struct {
 
 // lackNumbers weigh words of the listed name that the query lacks.
 type lackNumbers struct {
-	missingGiven, missingLast, missingHalf, missingSecond, missingMiddle, missingPatronymic, missingMost int32
+	missingGiven, missingLast, missingHalf, missingAny, missingSecond, missingMiddle, missingPatronymic, missingMost int32
 	missingWord, missingShare                                                                            int32
 }
 
@@ -42,20 +42,20 @@ type wholeNumbers struct {
 
 // shipped are the numbers that the service uses.
 var shipped = numbers{
-	1640, 2060, 1200,
-	pairNumbers{initial: 400, slipGroup: 91, slipFold: 290, slipLeast: 150, slipSlope: 2600, slipKnown: 308, slipJoined: 400, gainsMost: 2800, gainsBeyond: 20},
+	1720, 2180, 1000,
+	pairNumbers{initial: 520, slipGroup: 198, slipFold: 143, slipLeast: 150, slipSlope: 1820, slipKnown: 639, slipJoined: 676, gainsMost: 2800, gainsBeyond: 20},
 	lackNumbers{
-		missingGiven: 1078, missingLast: 1183, missingHalf: 200, missingSecond: 15, missingMiddle: 64, missingPatronymic: 70, missingMost: 520,
-		missingWord: 100, missingShare: 40,
+		missingGiven: 1078, missingLast: 1183, missingAny: 400, missingHalf: 182, missingSecond: 0, missingMiddle: 84, missingPatronymic: 64, missingMost: 520,
+		missingWord: 130, missingShare: 40,
 	},
 	surplusNumbers{
-		surplusTitle: 30, surplusGrammar: 10, surplusPatronymic: 100, surplusInitial: 150, surplusSyllable: 700, surplusBusiness: 60,
-		surplusBetween: 51, surplusMore: 200, surplusOutside: 784, outsideMost: 840,
-		surplusGeneric: 80, surplusWord: 10, surplusShare: 20, otherOutsideMost: 252,
+		surplusTitle: 10, surplusGrammar: 10, surplusPatronymic: 100, surplusInitial: 74, surplusSyllable: 700, surplusBusiness: 20,
+		surplusBetween: 31, surplusMore: 200, surplusOutside: 549, outsideMost: 840,
+		surplusGeneric: 152, surplusWord: 10, surplusShare: 0, otherOutsideMost: 177,
 	},
 	wholeNumbers{
-		wholePerson: 196, wholeOther: 988, wholeGeneric: 1130, contradiction: 741, contradictionKnown: 300,
-		formSame: 293, formOther: 507, formPerson: 350, otherParty: 150,
+		wholePerson: 429, wholeOther: 988, wholeGeneric: 1130, contradiction: 741, contradictionKnown: 210,
+		formSame: 815, formOther: 31, formPerson: 350, otherParty: 150,
 	},
 	3, 850,
 }
@@ -89,6 +89,7 @@ var constants = [...]constant{
 	{"missingGiven", "a person's first name is missing", func(n *numbers) *int32 { return &n.missingGiven }},
 	{"missingLast", "the first last name", func(n *numbers) *int32 { return &n.missingLast }},
 	{"missingHalf", "half of an East Asian given name", func(n *numbers) *int32 { return &n.missingHalf }},
+	{"missingAny", "a word of a person's name that does not say which word is the last name", func(n *numbers) *int32 { return &n.missingAny }},
 	{"missingSecond", "a second last name", func(n *numbers) *int32 { return &n.missingSecond }},
 	{"missingMiddle", "a middle name", func(n *numbers) *int32 { return &n.missingMiddle }},
 	{"missingPatronymic", "a patronymic", func(n *numbers) *int32 { return &n.missingPatronymic }},

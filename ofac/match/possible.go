@@ -53,30 +53,31 @@ type markedWord struct {
 
 // scorer holds the possible matcher's working memory.
 type scorer struct {
-	words   []byte
-	join    []byte
-	fold    []byte
-	folds   []byte
-	tokens  text.TokenList
-	list    [scoredWordsMax]queryWord
-	count   int
-	total   int32        // weight of all query words
-	most    [2]sideBound // What names can reach at most: of persons, of others.
-	loosely uint64       // first letters of listed words with which some query word may be paired although it is not marked
-	forms   text.FormSet
-	finder  index.Finder
-	marked  index.NumberSet // listed words with marks
-	heads   []markedWord    // by listed word; valid only for those in marked
-	marks   []mark
-	visited index.NumberSet
-	read    int // postings read
-	looked  int // names looked at
-	touched index.TokenRow
-	loose   int // pairs of words compared letter by letter
-	edges   [edgesMax]edge
-	held    comparison
-	numbers *numbers
-	trace   *trace // set while a match is explained
+	words     []byte
+	join      []byte
+	fold      []byte
+	folds     []byte
+	tokens    text.TokenList
+	list      [scoredWordsMax]queryWord
+	count     int
+	total     int32        // weight of all query words
+	most      [2]sideBound // What names can reach at most: of persons, of others.
+	loosely   uint64       // first letters of listed words with which some query word may be paired although it is not marked
+	forms     text.FormSet
+	finder    index.Finder
+	marked    index.NumberSet // listed words with marks
+	heads     []markedWord    // by listed word; valid only for those in marked
+	marks     []mark
+	visited   index.NumberSet
+	read      int // postings read
+	looked    int // names looked at
+	touched   index.TokenRow
+	loose     int // pairs of words compared letter by letter
+	edges     [edgesMax]edge
+	held      comparison
+	numbers   *numbers
+	unbounded bool   // Every name is compared.
+	trace     *trace // set while a match is explained
 }
 
 // sideBound bounds the evidence of the names of one kind.
@@ -354,8 +355,8 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 	c.most, c.loosely = [2]sideBound{{0, 0, -1 << 30}, {0, 0, -1 << 30}}, 0
 	c.noteLetters(l)
-	if c.numbers != &shipped || c.trace != nil {
-		return // no bounds for other numbers, which may raise a score, or for an explanation
+	if c.unbounded || c.trace != nil {
+		return // An explanation compares every name, and a test compares what the bounds leave out.
 	}
 	n, review := c.numbers, reviewThreshold(q)
 	c.most[0] = sideBound{n.wholePerson, n.outsideMost, n.leastBits(review, true)}

@@ -80,7 +80,8 @@ const (
 	unseenBits    = 1300 // Of a word of so many letters.
 	unseenLetter  = 80   // For each letter more or less.
 	unseenMost    = 2200
-	listedBonus   = 200 // A word that several listed entries have is so much rarer among ordinary names.
+	listedLeast   = 1 << 14 // A shorter list counts as one of so many entries.
+	listedBonus   = 200     // A word that several listed entries have is so much rarer among ordinary names.
 )
 
 // WordBits returns how many bits the presence of a word says in the name of a person, or of something
@@ -90,8 +91,8 @@ func WordBits(word []byte, entries, all uint32, person bool) int32 {
 	if person {
 		table = ordinaryPeople
 	}
-	if entries > 1 && all > 1 {
-		most = min(most, int32((int64(log2Fixed(all))-int64(log2Fixed(entries)))*Bit>>16)+listedBonus)
+	if entries > 1 {
+		most = min(most, int32((int64(log2Fixed(max(all, listedLeast)))-int64(log2Fixed(entries)))*Bit>>16)+listedBonus)
 	}
 	if class, ok := table[string(word)]; ok {
 		most = min(most, class*Bit+Bit/2)

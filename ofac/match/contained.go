@@ -35,6 +35,9 @@ const (
 	containedPerExtra = 50 // for each word around the name
 )
 
+// fatherBits is how much more than a possible name a name behind "bin" must say.
+const fatherBits = 3 * index.Bit
+
 // findContained looks up all runs of the words in the maker except the whole. The words must be
 // split; forms are their legal forms. The outcome of its hits is never harder than Possible.
 func (x *Index) findContained(forms text.FormSet, q *Query, s *Scratch) {
@@ -155,7 +158,7 @@ func (x *Index) lookupRun(key []byte, words, all int, forms text.FormSet, q *Que
 		if form == index.ExactTruncated && goesOn(key, q.Name) {
 			continue
 		}
-		if s.father && kind == list.Individual && x.bitsOfName(id) < shipped.neededPerson {
+		if s.father && kind == list.Individual && x.bitsOfName(id) < shipped.neededPerson+fatherBits {
 			continue // Two common names: the fathers of many other people have them.
 		}
 		h := hit{
@@ -201,7 +204,10 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 	if words == 1 && text.NativeLetters(key) >= containedNativeMin {
 		return true
 	}
-	telling := x.countTelling(id, name)
+	telling, said := x.countTelling(id, name), x.bitsOfName(id)+formBits(name, form)
+	if len(x.Words.TokensOf(id)) == 0 {
+		said = shipped.neededOther // The words of weak names and of further lists are not counted.
+	}
 	least := containedLettersMin
 	if name.Forms != 0 && form != index.ExactContent && form != index.ExactJoined {
 		telling++
@@ -210,9 +216,9 @@ func (x *Index) standsAlone(id uint32, form index.ExactForm, name *index.NameRec
 	switch {
 	case telling < 2 || int(name.Letters) < least:
 		return false
-	case form >= index.ExactContent && name.Forms != 0 && x.bitsOfName(id) < shipped.neededOther:
+	case form >= index.ExactContent && name.Forms != 0 && said < shipped.neededOther:
 		return false // Without the legal form, common words fit any company.
-	case x.bitsOfName(id)+formBits(name, form) < shipped.neededContained:
+	case said < shipped.neededContained:
 		return false
 	case form != index.ExactJoined:
 		return words > 1

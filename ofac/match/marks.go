@@ -10,6 +10,9 @@ import (
 // joinSimilarity is the similarity of words that are equal when joined.
 const joinSimilarity = 9800
 
+// joinedSpelling is the similarity of words that have the same spelling fold when joined.
+const joinedSpelling = joinSimilarity - text.ScoreOne + text.SameSpelling
+
 // markJoins marks the listed words equal to two neighbouring query words written as one, or
 // to three around an article.
 func (c *scorer) markJoins(l *index.WordLayer) {
@@ -22,7 +25,6 @@ func (c *scorer) markJoins(l *index.WordLayer) {
 			c.markJoin(l, 7<<i)
 		}
 	}
-	c.markCut(l)
 	// A join adds to the cost of each of its words.
 	for k := first; k < len(c.marks); k++ {
 		cost := l.NameCount(c.marks[k].word)
@@ -40,7 +42,7 @@ func (c *scorer) markJoin(l *index.WordLayer, mask uint32) {
 		c.addMark(id, mask, joinSimilarity)
 	}
 	c.fold = text.AppendSpelling(c.fold[:0], c.join)
-	c.markFold(l, mask, joinSimilarity-text.ScoreOne+text.SameSpelling)
+	c.markFold(l, mask, joinedSpelling)
 	for _, near := range l.SameSyllables(&c.finder, c.join) {
 		c.addMark(near.Word, mask, joinSimilarity-text.ScoreOne+near.Similarity)
 	}
@@ -53,28 +55,6 @@ func (c *scorer) markFold(l *index.WordLayer, mask uint32, similarity int32) {
 		c.addMark(id, mask, similarity)
 	}
 }
-
-// markCut joins the two words of a query, as a name may have been cut in two, and marks the
-// listed words that are close to the joined word. It does so only if neither of the two words is
-// a listed word.
-func (c *scorer) markCut(l *index.WordLayer) {
-	if c.count != 2 || c.list[0].listed || c.list[1].listed || len(c.textOf(0))+len(c.textOf(1)) < cutLettersMin {
-		return
-	}
-	c.join = append(append(c.join[:0], c.textOf(0)...), c.textOf(1)...)
-	if len(c.join) > text.WordBytesMax {
-		return
-	}
-	c.fold = text.AppendSpelling(c.fold[:0], c.join)
-	word := text.SpelledWord{Text: c.join, Fold: c.fold, TextBag: text.BagOf(c.join), FoldBag: text.BagOf(c.fold)}
-	for _, near := range l.Near(&c.finder, &word) {
-		c.addMark(near.Word, 3, near.Similarity*joinSimilarity/text.ScoreOne)
-	}
-}
-
-// cutLettersMin is how many letters a name needs to be found when it is cut in two and
-// misspelt: as many as a one-word name that may be misspelt, see oneWordClose.
-const cutLettersMin = 9
 
 // markSlip marks the listed respellings of a name when word i of the query is one edit away
 // from a known respelling. The finder must have the forms of word i.

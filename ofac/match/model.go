@@ -140,12 +140,12 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	switch {
 	case p.similarity >= text.SameSpelling && m.sameGroup(p, c, l):
 		slip = n.slipGroup
-	case p.similarity >= text.SameSpelling:
+	case p.similarity >= joinedSpelling:
 		slip = n.slipFold
 	case known:
 		slip += n.slipKnown
 	}
-	if p.similarity < text.SameSpelling && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
+	if p.similarity < joinedSpelling && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
 		slip += n.slipJoined
 	}
 	return said - slip
@@ -301,7 +301,7 @@ func (m *comparison) surplusOfOther(c *scorer) {
 			continue
 		}
 		if lost = n.surplusGeneric; !index.IsGeneric(c.textOf(i)) {
-			lost = n.surplusWord + w.bitsOther*n.surplusShare/100
+			lost = n.surplusWord
 			m.surplus.brand++
 		}
 		lost = min(lost, n.otherOutsideMost-outside)
@@ -344,8 +344,8 @@ func (m *comparison) matchInitials(c *scorer, l *index.WordLayer) {
 			word := l.TextOf(&record)
 			if word[0] == written[0] && (len(written) == 1 || len(word) == 1) {
 				m.initials |= 1 << k
-				m.missing.weight += m.weights[k]
-				m.addPair(pair{1 << k, 1 << i, text.ScoreOne, m.numbers.initial, pairInitial})
+				m.missing.weight += m.weights[k] / 2
+				m.addPair(pair{1 << k, 1 << i, text.ScoreOne, 0, pairInitial})
 				break
 			}
 		}

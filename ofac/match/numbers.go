@@ -23,14 +23,14 @@ type pairNumbers struct {
 // lackNumbers weigh words of the listed name that the query lacks.
 type lackNumbers struct {
 	missingGiven, missingLast, missingHalf, missingAny, missingSecond, missingMiddle, missingPatronymic, missingMost int32
-	missingWord, missingShare                                                                            int32
+	missingWord, missingShare                                                                                        int32
 }
 
 // surplusNumbers weigh words of the query that the listed name lacks.
 type surplusNumbers struct {
 	surplusTitle, surplusGrammar, surplusPatronymic, surplusInitial, surplusSyllable, surplusBusiness int32
 	surplusBetween, surplusMore, surplusOutside, outsideMost                                          int32
-	surplusGeneric, surplusWord, surplusShare, otherOutsideMost                                       int32
+	surplusGeneric, surplusWord, otherOutsideMost                                                     int32
 }
 
 // wholeNumbers weigh what names say as wholes.
@@ -51,11 +51,11 @@ var shipped = numbers{
 	surplusNumbers{
 		surplusTitle: 10, surplusGrammar: 10, surplusPatronymic: 100, surplusInitial: 74, surplusSyllable: 700, surplusBusiness: 20,
 		surplusBetween: 31, surplusMore: 200, surplusOutside: 549, outsideMost: 840,
-		surplusGeneric: 152, surplusWord: 10, surplusShare: 0, otherOutsideMost: 177,
+		surplusGeneric: 152, surplusWord: 10, otherOutsideMost: 177,
 	},
 	wholeNumbers{
 		wholePerson: 429, wholeOther: 988, wholeGeneric: 1130, contradiction: 741, contradictionKnown: 210,
-		formSame: 815, formOther: 31, formPerson: 350, otherParty: 150,
+		formSame: 815, formOther: 31, formPerson: 350, otherParty: 400,
 	},
 	3, 850,
 }
@@ -107,8 +107,7 @@ var constants = [...]constant{
 	{"surplusOutside", "a name before or behind", func(n *numbers) *int32 { return &n.surplusOutside }},
 	{"outsideMost", "the most that words before and behind cost", func(n *numbers) *int32 { return &n.outsideMost }},
 	{"surplusGeneric", "a place or a kind of business beside a company", func(n *numbers) *int32 { return &n.surplusGeneric }},
-	{"surplusWord", "any other word beside a company, and ...", func(n *numbers) *int32 { return &n.surplusWord }},
-	{"surplusShare", "... this per cent of its bits", func(n *numbers) *int32 { return &n.surplusShare }},
+	{"surplusWord", "any other word beside a company", func(n *numbers) *int32 { return &n.surplusWord }},
 	{"otherOutsideMost", "the most that words beside a company cost", func(n *numbers) *int32 { return &n.otherOutsideMost }},
 	{"wholePerson", "gain where each word of a person's name has its pair", func(n *numbers) *int32 { return &n.wholePerson }},
 	{"wholeOther", "the same of a company", func(n *numbers) *int32 { return &n.wholeOther }},

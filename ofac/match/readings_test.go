@@ -146,44 +146,6 @@ func TestCutNamesAreFound(t *testing.T) {
 	require.Equal(t, SubTruncated.String(), result.Matches[0].Sub.String())
 }
 
-// A one-word name is found when it is cut in two, even with a misspelling.
-func TestANameCutInTwoIsFound(t *testing.T) {
-	entities := append(listtest.NumberedEntities(400), listtest.Named(1, list.Company, list.ListSDN, "ZARQANDIYYA"), listtest.Named(2, list.Company, list.ListSDN, "'MBALAKHETI"))
-	list, scratch := mustBuild(t, entities), NewScratch()
-	for query, outcome := range map[string]Outcome{
-		"Zarqa Ndiya": Possible, "ZARG ANDIYYA": Possible, "Umba Lakheti": Possible, "Zarqan Diyar": Clear, "Mbala Khan": Clear, "Zarg Andiyya Yusef": Clear,
-	} {
-		result := list.Screen(&Query{Name: query}, scratch)
-		require.Equal(t, outcome.String(), result.Outcome.String(), query)
-	}
-}
-
-// An office and a rare last name identify a person. An office and a common last name, a
-// courtesy title and a name, or a company's name do not. Such a match never blocks.
-func TestAnOfficeStandsForFirstNames(t *testing.T) {
-	entities := []list.Entity{listtest.Named(1, list.Individual, list.ListSDN, "TOLBUKHIN VARGAS, Ernesto Pablo"), listtest.Named(2, list.Individual, list.ListSDN, "AL-MURADI, Col. Yasin Hamid"),
-		listtest.Named(3, list.Individual, list.ListSDN, "BAQERI, Faisal"), listtest.Named(4, list.Company, list.ListSDN, "ZULAM BAKERY")}
-	for i := range uint32(400) {
-		last := "KHALIL"
-		if i%2 > 0 {
-			last = fmt.Sprintf("NUMBER%c%c", 'A'+i%26, 'A'+i/26)
-		}
-		entities = append(entities, listtest.Named(1000+i, list.Individual, list.ListSDN, fmt.Sprintf("%s, Other%c%c", last, 'A'+i/26, 'A'+i%26)))
-	}
-	list, scratch := mustBuild(t, entities), NewScratch()
-	for query, outcome := range map[string]Outcome{
-		"President Tolbukhin": Possible, "TOLBUKHIN, PRESIDENTE": Possible, "Prime Minister Tolbuhin": Possible, "Ayatollah Al-Muradi": Possible, "Col. Muradi": Possible,
-		"Mr Tolbukhin": Clear, "Dr. Al-Muradi": Clear, "Tolbukhin": Clear, "President Khalil": Clear, "President Vargas": Clear,
-		"President Tolbukhin LLC": Clear, "President Juan Tolbukhin": Clear, "Ayatollah Bakery": Clear, "General Tolbukhin": Clear,
-	} {
-		result := list.Screen(&Query{Name: query}, scratch)
-		require.Equal(t, outcome.String(), result.Outcome.String(), "%s %+v", query, result.Matches)
-	}
-	explanation, ok := list.Explain(1, &Query{Name: "President Tolbukhin"}, scratch)
-	require.True(t, ok)
-	require.Contains(t, explanation.String(), "an office stands for the first names")
-}
-
 // Kana of any width are romanised, in the query and in the list, and this reading never
 // blocks anybody.
 func TestKanaAreReadAloud(t *testing.T) {

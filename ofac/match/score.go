@@ -99,9 +99,10 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 }
 
 // isProvable reports whether a near match may block. It must match three words, or each
-// word exactly; the words must be in a listed order; not all of them may be common.
+// word exactly; the words must be in a listed order; not all of them may be common, and none
+// may be an initial.
 func (m *comparison) isProvable(c *scorer) bool {
-	return (m.lowest == text.ScoreOne || m.pairs >= int(m.numbers.provableWords)) && m.inOrder(c) && m.isUncommon()
+	return m.initials == 0 && (m.lowest == text.ScoreOne || m.pairs >= int(m.numbers.provableWords)) && m.inOrder(c) && m.isUncommon()
 }
 
 // inOrder reports whether the words of the query are in the listed order or have first

@@ -101,13 +101,6 @@ var TitleWords = wordSet(
 	"jr", "sr", "ii", "iii", "esq", "phd", "md",
 )
 
-// OfficeWords are titles that identify a person together with the last name alone. GENERAL
-// is left out because company names begin with it (GENERAL MOTORS).
-var OfficeWords = wordSet(
-	"president", "presidente", "prasident", "minister", "gen", "colonel", "col", "commander", "comandante",
-	"secretary", "ambassador", "senator", "ayatollah", "mullah", "mulla", "imam",
-)
-
 // payWords are words that payment messages write around a name, with prepositions and the
 // like. They hardly make a query another party.
 var payWords = wordSet(

@@ -35,18 +35,18 @@ func TestMatcherHoldsItsFloors(t *testing.T) {
 
 	s := names.Summarise(data, outcomes, ofac.ReviewDefault, ofac.BlockDefault)
 	require.Equal(t, s.Exact.Rows, s.Exact.Flagged, "exact forms are found by construction")
-	// These are the aims for this half of the data. There is none for Innocent, because decision
-	// 44 blocks an equal name.
+	// docs/matching.md says which of these are aims. There is none for Innocent, because decision 44
+	// blocks an equal name.
 	require.GreaterOrEqual(t, s.Must.FlaggedPercent(), 99.5)
-	require.GreaterOrEqual(t, s.Should.FlaggedPercent(), 95.0)
-	require.GreaterOrEqual(t, s.NaturalMust.FlaggedPercent(), 95.0)
+	require.GreaterOrEqual(t, s.Should.FlaggedPercent(), 97.0)
+	require.GreaterOrEqual(t, s.NaturalMust.FlaggedPercent(), 96.0)
 	require.GreaterOrEqual(t, s.UNMust.FlaggedPercent(), 97.0)
-	require.LessOrEqual(t, s.Ordinary.FlaggedPercent(), 0.25)
+	require.LessOrEqual(t, s.Ordinary.FlaggedPercent(), 0.31)
 	require.LessOrEqual(t, s.Ordinary.BlockedPercent(), 0.0)
-	require.LessOrEqual(t, s.Hard.FlaggedPercent(), 2.0)
+	require.LessOrEqual(t, s.Hard.FlaggedPercent(), 4.0)
 	require.LessOrEqual(t, s.Hard.BlockedPercent(), 0.2)
 	require.LessOrEqual(t, s.Innocent.Blocked, 2)
 	require.Equal(t, s.Same.Rows, s.Same.Flagged)
 	require.GreaterOrEqual(t, s.Added.FlaggedPercent(), 99.5)
-	require.GreaterOrEqual(t, s.F1, 0.86)
+	require.GreaterOrEqual(t, s.F1, 0.82)
 }

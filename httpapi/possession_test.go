@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fastjson"
 
+	"railguard/audit/bundle"
 	"railguard/engine"
 	"railguard/engine/possession"
 	"railguard/fsm/wire"
@@ -439,4 +440,8 @@ func TestConfirmTakesProofs(t *testing.T) {
 	}
 	redeemed := answer(t, n.do("screener", "POST", "/v1/permits/redeem", `{"permit":"`+textOf(first, "permit")+`"}`), 200)
 	require.Equal(t, "redeemed", textOf(redeemed, "state"), "whoever redeems need not be the agent")
+	w := &bankWeek{testNode: n}
+	report, err := w.verify()
+	require.NoError(t, err, "nor when it is judged again")
+	require.Equal(t, bundle.Confirmations{Same: 2, NoEvidence: 3}, report.Replay.Confirmations)
 }

@@ -75,6 +75,10 @@ func altered(t *testing.T, page []byte) map[string]struct{ dir, file string } {
 			write(t, dir, list(dir), read(t, dir, list(dir))+"x")
 			resum(t, dir)
 		}),
+		"a list left out": one(bundle.RecordsName, func(dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, list(dir))))
+			resum(t, dir)
+		}),
 		"other words": one("README.txt", func(dir string) { edit(t, dir, "README.txt", "a", "b") }),
 		"a stranger": one("stranger.txt", func(dir string) {
 			write(t, dir, "stranger.txt", "x")

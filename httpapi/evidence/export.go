@@ -398,7 +398,7 @@ func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if err := writePath(c, m, &l, x.Point.Size); err != nil {
 		return err
 	}
-	if err := x.writeEvidence(&l, judged, known); err != nil {
+	if err := x.writeEvidence(&c.Judge, judged, known); err != nil {
 		return err
 	}
 	return x.writeLine()
@@ -417,7 +417,7 @@ func judgementIn(l *edge.Leaf) (*leafjson.Screen, error) {
 // and where it is of a payment that was confirmed or redeemed, the payment's own record, unless that is
 // past its retention. The latter is repeated each time, so that nobody who reads an export has to
 // remember every payment.
-func (x *Exporter) writeEvidence(l *edge.Leaf, judged *leafjson.Screen, known func(leaf.Ref) bool) error {
+func (x *Exporter) writeEvidence(j *edge.Judge, judged *leafjson.Screen, known func(leaf.Ref) bool) error {
 	if judged == nil {
 		return nil
 	}
@@ -425,14 +425,14 @@ func (x *Exporter) writeEvidence(l *edge.Leaf, judged *leafjson.Screen, known fu
 	if err := writeNamed(c, m, judged, x.Point.Size, known); err != nil || judged.Paid == nil {
 		return err
 	}
-	payment, err := c.Judge.LoadLeaf(judged.Paid.Said.ScreenedLeaf)
+	payment, err := j.LoadLeaf(judged.Paid.Said.ScreenedLeaf)
 	if err != nil {
 		if edge.IsGone(err) && judged.Paid.Said.ScreenedLeaf < x.first {
 			return nil
 		}
 		return err
 	}
-	defer c.Judge.DropLeaf()
+	defer j.DropLeaf()
 	var inner strictjson.Members
 	if err := writePath(c, &inner, &edge.Leaf{Index: payment.Index, Data: payment.Data}, x.Point.Size); err != nil {
 		return err

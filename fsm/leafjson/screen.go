@@ -395,7 +395,7 @@ func (x *Screen) rule(m *strictjson.Members) {
 func (x *Screen) Reason() string {
 	if set := x.RuleSet(); set != nil {
 		if x.Full {
-			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
+			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle, x.LeftOut), string(x.Edge.Get(leaf.TagListName)))
 		}
 		return engine.NameList(set.Reason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
 	}

@@ -154,7 +154,12 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	wanted, err := j.possessionOf(&p, j.operatorMeant(&in.operator))
+	if err != nil {
+		return nil, err
+	}
 	advice := append(in.giveAdvice(j, &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
+	advice = append(advice, keyAdvice(p.PublicKey, wanted)...)
 	m.List("warnings", append(found.Warnings(), advice...))
 	j.WriteSimilar(&m, &in.operator)
 	record.Common, err = j.Recorded(m)

@@ -283,7 +283,7 @@ func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (
 // shown are the members of the API's answers that a tool passes on. None of them is behind
 // the tipping-off wall, even where the key may see more.
 var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "confirmedAt", "hold", "permitExpiresAt", "payment", "lateSettlement", "approval",
-	"payBy", "payable", "payableReason",
+	"payBy", "confirmable", "confirmableReason",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
 // passMembers returns the members of an answer that may be shown; false: the answer is no

@@ -119,7 +119,7 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	advice := append(in.giveAdvice(j, &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
+	advice := append(in.giveAdvice(j.Terms.Policy(), &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
 	advice = append(advice, keyAdvice(next.PublicKey, wanted)...)
 	m.List("warnings", append(found.Warnings(), advice...))
 	j.WriteSimilar(&m, &in.operator)

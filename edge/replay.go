@@ -108,7 +108,7 @@ func (j *Judge) rebuildDecision(l *Leaf) (*rebuilt, error) {
 	if x.Rules == nil {
 		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrRuleSet)
 	}
-	x.rules = x.Rules
+	x.rules, x.leftOut = x.Rules, x.Record.LeftOut()
 	x.facts = &x.Facts
 	if x.Known {
 		x.known, x.moment = true, &x.Moment

@@ -120,7 +120,7 @@ func (p *replayer) decideAgain(x *leafjson.Screen, d *Decided) error {
 	}
 	was, is := &p.at.Recorded, &outcome.Decision
 	d.Outcome, d.AgainVerdict, d.AgainRule = Same, is.Verdict.String(), is.Code()
-	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.FullReason(was.Rule, was.Sub, was.Idle) == p.at.Rules.FullReason(is.Rule, is.Sub, is.Idle) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
+	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.FullReason(was.Rule, was.Sub, was.Idle, 0) == p.at.Rules.FullReason(is.Rule, is.Sub, is.Idle, 0) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
 		*same++
 		return nil
 	}

@@ -376,11 +376,19 @@ func (x *Screen) rule(m *strictjson.Members) {
 	}
 }
 
+// LeftOut returns the rules that were not judged again: of a payment that was confirmed or redeemed.
+func (x *Screen) LeftOut() uint32 {
+	if x.Paid == nil {
+		return 0
+	}
+	return x.Paid.Said.LeftOut
+}
+
 // Reason returns the text of the decision; "" if the rule set is unknown.
 func (x *Screen) Reason() string {
 	if set := x.RuleSet(); set != nil {
 		if x.Full {
-			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
+			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle, x.LeftOut()), string(x.Edge.Get(leaf.TagListName)))
 		}
 		return engine.NameList(set.Reason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
 	}

@@ -251,10 +251,10 @@ type Verdict struct {
 	ReviewedAt        string          `json:"reviewedAt"`
 	Notes             string          `json:"notes"`
 	Approval          *Approval       `json:"approval"`
-	Payment           *Ending         `json:"payment"`       // nil: nothing was said of it.
-	PayBy             string          `json:"payBy"`         // When an approval ends.
-	Payable           bool            `json:"payable"`       // Whether an approved payment may be made now: confirm it.
-	PayableReason     string          `json:"payableReason"` // Why it may not.
+	Payment           *Ending         `json:"payment"`           // nil: nothing was said of it.
+	PayBy             string          `json:"payBy"`             // When an approval ends.
+	Confirmable       bool            `json:"confirmable"`       // Whether a confirmation may give leave for an approved payment. It is no leave: confirm, and pay on PROCEED.
+	ConfirmableReason string          `json:"confirmableReason"` // Why it gives none.
 	Request           json.RawMessage `json:"_request"`
 }
 

@@ -17,7 +17,7 @@ const {leaveWords, paymentWords} = await import(process.argv[2] + '/leave.js');
 const until = '2026-03-23T03:33:28.589Z', time = '2026-03-22T03:33:28.589Z';
 const line = (words) => console.log(words ? (words.bad ? '! ' : '') + words.text : 'nothing');
 line(leaveWords({}));
-for (const [state, payable, payableReason] of [['open', true], ['open', false, 'agent_status'], ['open', false, 'listed'], ['open', false, 'of a later release'], ['redeemed', false, 'redeemed'], ['lapsed', false, 'lapsed'], ['of a later release', false]]) line(leaveWords({approval: {state, until}, payable, payableReason}));
+for (const [state, confirmable, confirmableReason] of [['open', true], ['open', false, 'agent_status'], ['open', false, 'listed'], ['open', false, 'of a later release'], ['redeemed', false, 'redeemed'], ['lapsed', false, 'lapsed'], ['of a later release', false]]) line(leaveWords({approval: {state, until}, confirmable, confirmableReason}));
 line(paymentWords());
 for (const more of [{state: 'held', verdict: 'PROCEED'}, {state: 'held', verdict: 'REVIEW'}, {state: 'redeemed'}, {state: 'settled', amountUSDC: 25}, {state: 'settled', amountUSDC: 25, unpermitted: true}, {state: 'settled', amountUSDC: 25, late: true, overLimit: true}, {state: 'released'}, {state: 'expired'}, {state: 'unresolved'}, {state: 'unresolved', redeemed: true}, {state: 'parked'}]) line(paymentWords({time, ...more}));
 `

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -193,20 +192,22 @@ func refusePermit(refused *permit.Error, compared bool) error {
 // OpenJudgement opens the judgement in the leaf of a payment that was confirmed or redeemed. What the call
 // had told is taken from the payment's own record.
 func (j *Judge) OpenJudgement(l *Leaf) (*leafjson.Screen, error) {
-	data, err := base64.StdEncoding.DecodeString(l.Text("judged"))
-	if err != nil {
-		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrForm)
+	x := new(leafjson.Screen)
+	err := x.OpenPaid(l.Data)
+	if err == nil {
+		err = readProfiles(j.ctx, j.shared, x)
 	}
-	x, err := j.OpenRecord(data)
 	if err != nil {
 		return nil, fmt.Errorf("leaf %d: %w", l.Index, err)
 	}
-	record, err := j.LoadLeaf(l.Number("screenedLeaf"))
+	record, err := j.LoadLeaf(x.Paid.Said.ScreenedLeaf)
 	if err != nil {
 		return nil, err
 	}
-	x.AdoptRequest(&record.Record.Edge)
-	x.Logged, x.LeftOut = l.Data, uint32(l.Number("leftOut"))
+	if record.Record == nil {
+		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrForm)
+	}
+	x.Adopt(record.Record)
 	return x, nil
 }
 

@@ -81,8 +81,8 @@ func TestConfirmations(t *testing.T) {
 	require.True(t, parsed(t, replay).GetBool("match"), string(replay))
 }
 
-// TestPayableFollowsTheLeave: an approval may be paid until its leave is taken.
-func TestPayableFollowsTheLeave(t *testing.T) {
+// TestConfirmableFollowsTheLeave: an approval can be confirmed until its leave is taken.
+func TestConfirmableFollowsTheLeave(t *testing.T) {
 	w := edgetest.New(t)
 	_, token := w.Registered(`,"spendPolicy":{"maxSingleTxUSDC":0.5}`)
 	l := w.Screened(edgetest.Admin(), payment(token, `,"cpName":"Quiet Harbour Bakery"`))
@@ -92,7 +92,7 @@ func TestPayableFollowsTheLeave(t *testing.T) {
 		j, _ := w.Begin(edgetest.Admin(), `{}`)
 		d, err := j.Disposition(&l, true)
 		require.NoError(t, err)
-		word, approved := j.Payable(&l, d)
+		word, approved := j.Confirmable(&l, d)
 		require.True(t, approved)
 		return word, d
 	}

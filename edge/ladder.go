@@ -19,6 +19,7 @@ type ladder struct {
 	facts    *engine.Facts
 	moment   *engine.Moment // nil: the live rules were not judged.
 	decision engine.Decision
+	leftOut  uint32 // Of a payment that was judged again: the rules that were not.
 	mask     uint32 // Rules that fired, before modes apply.
 	known    bool   // facts are set; otherwise only outcomes are known.
 }
@@ -111,7 +112,7 @@ func comparedMembers(compared []engine.Compared) (m strictjson.Members) {
 func (x *ladder) reason(full bool) string {
 	d := &x.decision
 	if full {
-		return engine.NameList(x.rules.FullReason(d.Rule, d.Sub, d.Idle), x.facts.NamedList(d.Rule, d.Sub))
+		return engine.NameList(x.rules.FullReason(d.Rule, d.Sub, d.Idle, x.leftOut), x.facts.NamedList(d.Rule, d.Sub))
 	}
 	return engine.NameList(x.rules.Reason(d.Rule, d.Sub, d.Idle), x.facts.NamedList(d.Rule, d.Sub))
 }

@@ -109,7 +109,11 @@ func openRecord(ctx context.Context, js *Judges, data []byte, x *leafjson.Screen
 	if err := x.Open(data); err != nil {
 		return err
 	}
-	var err error
+	return readProfiles(ctx, js, x)
+}
+
+// readProfiles reads the profiles that a record names.
+func readProfiles(ctx context.Context, js *Judges, x *leafjson.Screen) (err error) {
 	if x.Agent, err = js.readProfile(ctx, x.Profile); err == nil {
 		x.Party, err = js.readProfile(ctx, x.User)
 	}

@@ -56,7 +56,7 @@ func (j *Judge) decideNow(l *Leaf) (presentDecision, error) {
 		return presentDecision{}, err
 	}
 	decision := rules.Decide(&hits, f.Policy)
-	return presentDecision{decision, engine.NameList(rules.FullReason(decision.Rule, decision.Sub, decision.Idle), f.NamedList(decision.Rule, decision.Sub)), j.Terms.Settings.ListVersion}, nil
+	return presentDecision{decision, engine.NameList(rules.FullReason(decision.Rule, decision.Sub, decision.Idle, 0), f.NamedList(decision.Rule, decision.Sub)), j.Terms.Settings.ListVersion}, nil
 }
 
 // factsOfRecord collects the facts of a recorded call as they are today.

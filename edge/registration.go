@@ -154,7 +154,12 @@ func (in *Registration) Register(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	advice := append(in.giveAdvice(j, &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
+	wanted, err := j.possessionOf(&p, j.operatorMeant(&in.operator))
+	if err != nil {
+		return nil, err
+	}
+	advice := append(in.giveAdvice(j.Terms.Policy(), &p), WriteEffectiveVelocity(&m, p.Settings.Velocity, above...)...)
+	advice = append(advice, keyAdvice(p.PublicKey, wanted)...)
 	m.List("warnings", append(found.Warnings(), advice...))
 	j.WriteSimilar(&m, &in.operator)
 	record.Common, err = j.Recorded(m)
@@ -186,7 +191,7 @@ func (j *Judge) attemptNote(p *engine.AgentProfile, operator *wire.OperatorRef, 
 }
 
 // giveAdvice returns the warnings besides those of the list.
-func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjson.Members {
+func (in *Registration) giveAdvice(policy *engine.Policy, p *engine.AgentProfile) []strictjson.Members {
 	var items []strictjson.Members
 	if p.Parent == 0 && p.OperatorWallet == "" {
 		items = append(items, makeWarning("operator_wallet_missing", "operatorWallet is needed for crypto flows", ""))
@@ -194,7 +199,6 @@ func (in *Registration) giveAdvice(j *Judge, p *engine.AgentProfile) []strictjso
 	if p.Parent == 0 && len(p.EINSealed) == 0 {
 		items = append(items, makeWarning("operator_ein_missing", "operatorEIN is needed for bank and ACH flows", ""))
 	}
-	policy := j.Terms.Policy()
 	if p.Type == engine.Autonomous && !policy.IssuanceAttests {
 		above := string(engine.AppendUSD(nil, policy.AttestationAbove))
 		items = append(items, makeWarning("attestation_required", "attest this agent before payments above "+above+" USD", "R22_ATTESTATION"))

@@ -25,7 +25,7 @@ func (in *Reissue) Read(j *Judge, f *strictjson.Fields, current *engine.AgentPro
 	in.has.name, in.has.operator, in.has.wallet = given("agentName"), given("operatorLegalName") || given("operatorId"), given("operatorWallet")
 	in.has.ein, in.has.purpose, in.has.policy = given("operatorEIN"), given("purpose"), given("spendPolicy")
 	in.has.model, in.has.framework = given("underlyingModel"), given("agentFramework")
-	in.has.key, in.has.overlap = given("publicKey"), given("overlapHours")
+	in.has.key, in.has.overlap = f.Has("publicKey"), given("overlapHours") // null takes the key away.
 	in.Profile.PublicKey = readPublicKey(f)
 	if in.has.name {
 		in.Profile.AgentName = f.RequiredName("agentName")
@@ -67,6 +67,10 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 		return nil, err
 	}
 	if err := in.checkPolicy(j, j.Terms.Policy(), old, &next); err != nil {
+		return nil, err
+	}
+	wanted, err := in.keepsKey(j, old, &next)
+	if err != nil {
 		return nil, err
 	}
 	if err := j.canSign(j.Terms.trialCredential(&next)); err != nil {
@@ -115,11 +119,25 @@ func (in *Reissue) Build(j *Judge) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	advice := append(in.giveAdvice(j, &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
+	advice := append(in.giveAdvice(j.Terms.Policy(), &next), WriteEffectiveVelocity(&m, next.Settings.Velocity, above...)...)
+	advice = append(advice, keyAdvice(next.PublicKey, wanted)...)
 	m.List("warnings", append(found.Warnings(), advice...))
 	j.WriteSimilar(&m, &in.operator)
 	record.Common, err = j.Recorded(m)
 	return record, err
+}
+
+// keepsKey refuses to take the key from an agent whose calls must be proven: all of them would be refused.
+// Where they need not be, one without a key is no weaker than one that proves nothing.
+// It returns what is wanted of the agent's calls.
+func (in *Reissue) keepsKey(j *Judge, old, next *engine.AgentProfile) (engine.Possession, error) {
+	wanted, err := j.possessionOf(next, j.operatorMeant(&in.operator))
+	if err != nil || wanted != engine.PossessionRequired || len(old.PublicKey) == 0 || len(next.PublicKey) > 0 {
+		return wanted, err
+	}
+	return wanted, MarkChangeable(&Refusal{Code: "policy_widening", Param: "publicKey",
+		Message: "publicKey cannot be taken away: calls of this agent must prove a key. Give it another one",
+	})
 }
 
 // checkPolicy refuses a policy that lets through what the institution stopped, unless an officer of

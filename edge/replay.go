@@ -62,6 +62,9 @@ func (j *Judge) Replay(l *Leaf, m *strictjson.Members) error {
 	note("reason", l.Text("reason"), x.reason(true))
 	note("triggered", x.codeList(x.Recorded.Triggered), x.codeList(x.decision.Triggered))
 	note("shadow", x.codeList(x.Recorded.Shadow), x.codeList(x.decision.Shadow))
+	for _, d := range x.Contradictions() {
+		note(d.Field, d.Recorded, d.Again)
+	}
 	m.Bool("match", len(diff) == 0)
 	m.Object("recorded", decisionMembers(x.rules, l.Text("verdict"), l.Text("rule"), l.Text("reason"), &x.Recorded))
 	m.Object("replayed", decisionMembers(x.rules, x.decision.Verdict.String(), x.decision.Code(), x.reason(true), &x.decision))
@@ -105,7 +108,7 @@ func (j *Judge) rebuildDecision(l *Leaf) (*rebuilt, error) {
 	if x.Rules == nil {
 		return nil, fmt.Errorf("leaf %d: %w", l.Index, leaf.ErrRuleSet)
 	}
-	x.rules = x.Rules
+	x.rules, x.leftOut = x.Rules, x.Record.LeftOut()
 	x.facts = &x.Facts
 	if x.Known {
 		x.known, x.moment = true, &x.Moment

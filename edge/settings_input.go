@@ -91,6 +91,33 @@ func keyOf(form []byte) *possession.Key {
 	return key
 }
 
+// possessionOf returns what is wanted of an agent's calls by this node's published state. operator is that of
+// the agent, 0 one that is new.
+func (j *Judge) possessionOf(p *engine.AgentProfile, operator engine.OperatorSlot) (engine.Possession, error) {
+	chain, err := j.chainOf(p)
+	if err != nil {
+		return 0, err
+	}
+	return j.Terms.Policy().EffectivePossession(j.OperatorID(operator), chain), nil
+}
+
+// keyAdvice returns a warning for an agent without a key whose calls cannot prove one, as they should.
+func keyAdvice(key []byte, wanted engine.Possession) []strictjson.Members {
+	switch {
+	case len(key) > 0 || wanted == engine.PossessionOff:
+		return nil
+	case wanted == engine.PossessionRequired:
+		return []strictjson.Members{makeWarning("public_key_missing", "calls must prove a key, and this agent has none: every payment will be UNKNOWN until it is re-issued with publicKey", "R1_NO_CREDENTIAL")}
+	}
+	return []strictjson.Members{makeWarning("public_key_missing", "calls should prove a key, and this agent has none: every payment will be reviewed until it is re-issued with publicKey", "R22_ATTESTATION")}
+}
+
+// KeyAdviceFor returns the warnings about the key of an agent whose settings change.
+func KeyAdviceFor(j *Judge, p *engine.AgentProfile) ([]strictjson.Members, error) {
+	wanted, err := j.possessionOf(p, p.Operator)
+	return keyAdvice(p.PublicKey, wanted), err
+}
+
 // WritePublicKey adds the agent's key and its thumbprint (RFC 7638), if it has one.
 func WritePublicKey(m *strictjson.Members, form []byte) {
 	if key := keyOf(form); key != nil {

@@ -90,7 +90,7 @@ func TestWhatIsToldIsJudgedAgain(t *testing.T) {
 			require.Empty(t, outcome.Assumed)
 			require.Equal(t, now.Text("verdict"), outcome.Decision.Verdict.String())
 			require.Equal(t, now.Text("rule"), outcome.Decision.Code())
-			require.Equal(t, now.Text("reason"), engine.NewestRules.FullReason(outcome.Decision.Rule, outcome.Decision.Sub, outcome.Decision.Idle))
+			require.Equal(t, now.Text("reason"), engine.NewestRules.FullReason(outcome.Decision.Rule, outcome.Decision.Sub, outcome.Decision.Idle, 0))
 
 			j, _ := w.Begin(edgetest.Admin(), `{}`)
 			var m strictjson.Members

@@ -104,7 +104,7 @@ func TestIdentifiersAreJudged(t *testing.T) {
 		{identifier.Account, "4711", "", 0, 0},
 	} {
 		got := judgeTold(looker, list, "", Identifier{c.class, c.value, c.country})
-		require.Equal(t, []any{c.rule, c.sub}, []any{got.Rule, got.Sub}, "%s %q %s: %s", c.class, c.value, c.country, NewestRules.FullReason(got.Rule, got.Sub, 0))
+		require.Equal(t, []any{c.rule, c.sub}, []any{got.Rule, got.Sub}, "%s %q %s: %s", c.class, c.value, c.country, NewestRules.FullReason(got.Rule, got.Sub, 0, 0))
 	}
 	last := judgeTold(looker, list, "", Identifier{identifier.Account, "1", ""}, Identifier{identifier.Passport, "T36369585", "IR"})
 	require.Equal(t, RulePartyName, last.Rule, "every identifier is looked at")

@@ -111,7 +111,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "requireCounterparty":
 			policy.RequireParty = PartyNeed(r.readChoice(path, value, partyNeeds[:]...))
 		case "payer":
-			r.readPayer(path, value, policy)
+			policy.PayerOwn = r.readSwitch(path, value, "mustBeOperators", "off", "review")
 		case "allowedCounterpartyTypes":
 			policy.PartyTypes = r.readPartyTypes(path, value)
 		case "counterpartyCaps":
@@ -121,7 +121,7 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "structuring":
 			r.readStructuring(path, value, policy)
 		case "paymentRef":
-			r.readReferences(path, value, policy)
+			policy.ReferenceOff = r.readSwitch(path, value, "once", "review", "off")
 		case "review":
 			r.readReview(path, value, policy)
 		case "settlement":
@@ -139,11 +139,11 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 		case "twoPersons":
 			policy.TwoPersons = r.readTwoPersons(path, value)
 		case "retro":
-			r.readRetro(path, value, policy)
+			r.readMember(path, value, "suspend", func(path string, value json.RawMessage) { policy.RetroSuspend = r.readBoolean(path, value) })
 		case "operators":
 			r.readOperators(path, value, policy)
 		case "registration":
-			r.readRegistration(path, value, policy)
+			policy.RefuseOnMatch = r.readSwitch(path, value, "onMatch", "issue", "refuse")
 		default:
 			r.addUnknown(path)
 		}
@@ -154,34 +154,22 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 	return policy, nil
 }
 
-func (r *documentReader) readRegistration(param string, value json.RawMessage, policy *Policy) {
+// readMember reads an object that has no other member than this one.
+func (r *documentReader) readMember(param string, value json.RawMessage, only string, read func(path string, value json.RawMessage)) {
 	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
-		if name != "onMatch" {
+		if name != only {
 			r.addUnknown(path)
 			return
 		}
-		policy.RefuseOnMatch = r.readChoice(path, value, "issue", "refuse") == 1
+		read(path, value)
 	})
 }
 
-func (r *documentReader) readReferences(param string, value json.RawMessage, policy *Policy) {
-	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
-		if name != "once" {
-			r.addUnknown(path)
-			return
-		}
-		policy.ReferenceOff = r.readChoice(path, value, "review", "off") == 1
-	})
-}
-
-func (r *documentReader) readPayer(param string, value json.RawMessage, policy *Policy) {
-	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
-		if name != "mustBeOperators" {
-			r.addUnknown(path)
-			return
-		}
-		policy.PayerOwn = r.readChoice(path, value, "off", "review") == 1
-	})
+// readSwitch reads an object that has no other member than this one, which is one of two words. It
+// returns whether it is the second.
+func (r *documentReader) readSwitch(param string, value json.RawMessage, only, off, on string) (second bool) {
+	r.readMember(param, value, only, func(path string, value json.RawMessage) { second = r.readChoice(path, value, off, on) == 1 })
+	return second
 }
 
 func (r *documentReader) readPermits(param string, value json.RawMessage, policy *Policy) {
@@ -198,16 +186,6 @@ func (r *documentReader) readPermits(param string, value json.RawMessage, policy
 		default:
 			r.addUnknown(path)
 		}
-	})
-}
-
-func (r *documentReader) readRetro(param string, value json.RawMessage, policy *Policy) {
-	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
-		if name != "suspend" {
-			r.addUnknown(path)
-			return
-		}
-		policy.RetroSuspend = r.readBoolean(path, value)
 	})
 }
 
@@ -322,11 +300,7 @@ func (r *documentReader) readModes(param string, value json.RawMessage, policy *
 			return
 		}
 		if len(value) > 0 && value[0] == '{' {
-			r.readMembers(path, value, func(name, path string, value json.RawMessage) {
-				if name != "mode" {
-					r.addUnknown(path)
-					return
-				}
+			r.readMember(path, value, "mode", func(path string, value json.RawMessage) {
 				policy.Modes[id] = Mode(r.readChoice(path, value, modeWords[:]...))
 			})
 			return

@@ -10,7 +10,7 @@ type Decision struct {
 	Sub       Sub
 	Triggered uint32 // Mask of the rules that fired with effect; bit n is rule Rn.
 	Shadow    uint32 // Mask of the rules that fired in shadow mode.
-	Idle      uint32 // Of ALL_CLEAR: mask of the rules that the policy has off or in shadow.
+	Idle      uint32 // Of ALL_CLEAR: mask of the rules that the policy has off or in shadow, or that were left out.
 }
 
 // LeaveOut notes of ALL_CLEAR which rules were not judged, so that its reason does not say that they passed.

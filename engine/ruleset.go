@@ -181,14 +181,27 @@ func (s *RuleSet) Reason(id RuleID, sub Sub, idle uint32) string {
 	return rule.Reasons[sub-1]
 }
 
+// whichNotAgain is Clear.Which of the rules that a confirmation left out. It is no text of a rule set: no
+// screening call says it, and no evidence shows it.
+const whichNotAgain = "Not judged again: {rules}."
+
 // FullReason is Reason for those who may see what is behind the wall: of ALL_CLEAR it names the
-// rules that were not in force.
-func (s *RuleSet) FullReason(id RuleID, sub Sub, idle uint32) string {
+// rules that were not in force. leftOut are those that were not judged again, of a payment that was
+// confirmed or redeemed: they are in idle too, and whether the policy has them off makes no difference.
+func (s *RuleSet) FullReason(id RuleID, sub Sub, idle, leftOut uint32) string {
 	reason := s.Reason(id, sub, idle)
-	if id != 0 || idle == 0 {
+	if id != 0 {
 		return reason
 	}
-	return reason + " " + strings.Replace(s.Clear.Which, "{rules}", strings.Join(s.Codes(idle), ", "), 1)
+	for _, part := range [...]struct {
+		mask uint32
+		text string
+	}{{idle &^ leftOut, s.Clear.Which}, {idle & leftOut, whichNotAgain}} {
+		if part.mask != 0 {
+			reason += " " + strings.Replace(part.text, "{rules}", strings.Join(s.Codes(part.mask), ", "), 1)
+		}
+	}
+	return reason
 }
 
 // Has reports whether id is ALL_CLEAR or one of the rules.

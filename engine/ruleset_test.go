@@ -151,13 +151,34 @@ func TestPoliciesSpeakOfTheirRules(t *testing.T) {
 	}
 }
 
+// A payment that is judged again leaves rules out: they are said to be that, and not to be off. Those that are
+// off are, and whoever may not know is told of neither.
+func TestReasonNamesRulesThatWereLeftOut(t *testing.T) {
+	const leftOut = 1<<RuleSingleLimit | 1<<RuleVelocity
+	policy := DefaultPolicy()
+	policy.Modes[RuleVelocity], policy.Modes[RulePossibleName] = ModeOff, ModeOff
+	for idle, want := range map[uint32]string{
+		leftOut:                       "No rule in force was triggered. Not judged again: R10_SINGLE_TX_LIMIT, R16_VELOCITY_FLAG.",
+		leftOut | 1<<RulePossibleName: "No rule in force was triggered. Off or in shadow: R21_POSSIBLE_NAME_MATCH. Not judged again: R10_SINGLE_TX_LIMIT, R16_VELOCITY_FLAG.",
+		1 << RulePossibleName:         "No rule in force was triggered. Off or in shadow: R21_POSSIBLE_NAME_MATCH.",
+		0:                             "No rule was triggered; all 25 rules passed.",
+	} {
+		require.Equal(t, want, NewestRules.FullReason(0, 0, idle, leftOut))
+		require.NotContains(t, NewestRules.Reason(0, 0, idle), "R")
+	}
+	decision := NewestRules.Decide(&Hits{}, policy)
+	decision.LeaveOut(leftOut)
+	require.Equal(t, uint32(leftOut|1<<RulePossibleName), decision.Idle)
+	require.Equal(t, NewestRules.Reason(RuleSingleLimit, 1, 0), NewestRules.FullReason(RuleSingleLimit, 1, leftOut, leftOut))
+}
+
 // A rule that is off or in shadow did not pass, whether it fired or not: the sentence of a PROCEED
 // does not say so, and names the rule to those who may know.
 func TestReasonNamesRulesOffOrInShadow(t *testing.T) {
 	policy := DefaultPolicy()
 	clear := NewestRules.Decide(&Hits{}, policy)
 	require.Equal(t, Decision{Verdict: Proceed}, clear)
-	require.Equal(t, "No rule was triggered; all 25 rules passed.", NewestRules.FullReason(clear.Rule, clear.Sub, clear.Idle))
+	require.Equal(t, "No rule was triggered; all 25 rules passed.", NewestRules.FullReason(clear.Rule, clear.Sub, clear.Idle, 0))
 	policy.Modes[RuleSingleLimit] = ModeBlock // Stricter than the default: it is in force.
 	require.Zero(t, NewestRules.Decide(&Hits{}, policy).Idle)
 	for _, mode := range []Mode{ModeOff, ModeShadow} {
@@ -172,7 +193,7 @@ func TestReasonNamesRulesOffOrInShadow(t *testing.T) {
 			require.Equal(t, Proceed, got.Verdict)
 			require.Equal(t, "No rule in force was triggered.", NewestRules.Reason(got.Rule, got.Sub, got.Idle))
 			require.Equal(t, "No rule in force was triggered. Off or in shadow: R21_POSSIBLE_NAME_MATCH, R25_STRUCTURING.",
-				NewestRules.FullReason(got.Rule, got.Sub, got.Idle))
+				NewestRules.FullReason(got.Rule, got.Sub, got.Idle, 0))
 		}
 	}
 	policy.Modes[RulePossibleName] = ModeOff
@@ -180,5 +201,5 @@ func TestReasonNamesRulesOffOrInShadow(t *testing.T) {
 	other.Add(RuleSingleLimit, 1)
 	got := NewestRules.Decide(&other, policy)
 	require.Zero(t, got.Idle, "a rule decided, and its sentence says all")
-	require.Equal(t, NewestRules.Reason(RuleSingleLimit, 1, 0), NewestRules.FullReason(got.Rule, got.Sub, 1<<RulePossibleName))
+	require.Equal(t, NewestRules.Reason(RuleSingleLimit, 1, 0), NewestRules.FullReason(got.Rule, got.Sub, 1<<RulePossibleName, 0))
 }

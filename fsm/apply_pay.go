@@ -13,13 +13,6 @@ import (
 // payment counts already, so nothing is counted again. While it waits to be made it is a hold: one
 // that was allowed without a hold gets one when it is first confirmed.
 
-// confirmRules are left out of every judgement of a payment that counts already: R16 and R25 would
-// take it for another payment.
-const confirmRules = 1<<engine.RuleVelocity | 1<<engine.RuleStructuring
-
-// limitRules are not judged again of a payment that counts on a day that is over.
-const limitRules = 1<<engine.RuleDailyLimit | 1<<engine.RuleFleetLimit
-
 // applyPay confirms or redeems a payment.
 func (m *ledger) applyPay(b *wire.Pay, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
@@ -160,9 +153,7 @@ func (m *ledger) countedOn(b *wire.Pay) engine.Day {
 	return b.ScreenedAt.Day()
 }
 
-// judgeAgain judges a payment that counts already. leftOut are the rules without effect: those that
-// the officer saw who approved it, those that would take it for another payment, those about a day
-// that is over, and for a mere redeem all that are no BLOCK.
+// judgeAgain judges a payment that counts already. leftOut are the rules without effect.
 func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (decision engine.Decision, leftOut uint32) {
 	if hits.Has(engine.RuleNoCredential) {
 		return m.judgeNobody(hits), 0
@@ -172,13 +163,7 @@ func (m *ledger) judgeAgain(b *wire.Pay, s *wire.Screen, hits *engine.Hits) (dec
 	m.moment.Counted = true
 	live := rules.JudgeLive(&m.moment)
 	hits.Merge(&live)
-	leftOut = b.Seen | confirmRules
-	if m.countedOn(b) != m.moment.Now.Day() {
-		leftOut |= limitRules
-	}
-	if b.Op == wire.PayRedeem {
-		leftOut |= rules.ReviewRules()
-	}
+	leftOut = rules.LeftOutAgain(b.Seen, m.countedOn(b) != m.moment.Now.Day(), b.Op == wire.PayRedeem)
 	hits.Leave(leftOut)
 	decision = rules.Decide(hits, m.moment.Policy)
 	decision.LeaveOut(leftOut)

@@ -148,12 +148,14 @@ func TestAnApprovalIsConfirmed(t *testing.T) {
 	require.NotEmpty(t, textOf(got, "permit"))
 	record := answer(t, n.do("screener", "GET", "/v1/audit/"+approved, ""), 200)
 	require.Equal(t, "open", textOf(record, "approval", "state"))
-	require.True(t, record.GetBool("payable"))
+	require.True(t, record.GetBool("confirmable"))
+	replayed := answer(t, n.do("auditor", "POST", "/v1/audit/"+approved+"/replay", ""), 200)
+	require.Equal(t, "No rule in force was triggered. Not judged again: R11_DAILY_LIMIT, R16_VELOCITY_FLAG, R25_STRUCTURING.", textOf(replayed, "confirmations", "0", "recorded", "reason"))
 	redeemed := answer(t, n.confirmed(approved, `{"redeem":true}`), 200)
 	require.Equal(t, "redeemed", textOf(redeemed, "approval", "state"))
 	record = answer(t, n.do("screener", "GET", "/v1/audit/"+approved, ""), 200)
 	require.Equal(t, "redeemed", textOf(record, "approval", "state"))
-	require.Equal(t, "redeemed", textOf(record, "payableReason"))
+	require.Equal(t, "redeemed", textOf(record, "confirmableReason"))
 	n.advance(25 * engine.Hour)
 	n.confirmList()
 	record = answer(t, n.do("screener", "GET", "/v1/audit/"+approved, ""), 200)
@@ -175,6 +177,7 @@ func TestAnApprovalIsConfirmed(t *testing.T) {
 		require.Len(t, replayed.GetArray("confirmations"), count)
 		for _, again := range replayed.GetArray("confirmations") {
 			require.True(t, again.GetBool("match"), again)
+			require.NotContains(t, textOf(again, "recorded", "reason"), "Off or in shadow", "no rule is off: they were left out")
 		}
 	}
 }

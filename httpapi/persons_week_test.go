@@ -142,11 +142,13 @@ func (w *bankWeek) rewrite(leaves []audit.Leaf) {
 	w.reopen(nil)
 }
 
-// bundle writes an examiner's folder of all that the log holds.
-func (w *bankWeek) bundle() (dir, keys string) {
+var bundleMaker = bundle.Program{Version: "0.0.0-test", Digest: strings.Repeat("0f", 32)}
+
+// bundleOf writes an examiner's folder of an export, as yet without lists.
+func (w *bankWeek) bundleOf(query string) (dir, keys string) {
 	dir, keys = w.t.TempDir(), w.Settings().Genesis.LogKeys
 	var records []byte
-	for _, line := range w.exportLines(w.t, "auditor", "") {
+	for _, line := range w.exportLines(w.t, "auditor", query) {
 		records = append(records, line...)
 	}
 	require.NoError(w.t, os.WriteFile(filepath.Join(dir, bundle.RecordsName), records, 0o600))
@@ -157,11 +159,21 @@ func (w *bankWeek) bundle() (dir, keys string) {
 
 // verify finishes a folder and proves it as `railguard verify` does, from its files alone.
 func (w *bankWeek) verify() (*bundle.Report, error) {
-	dir, keys := w.bundle()
-	lists, _, err := bundle.RequiredLists(dir)
-	if err != nil {
+	dir, keys := w.bundleOf("")
+	if _, _, err := bundle.RequiredLists(dir); err != nil {
 		return nil, err
 	}
+	w.putLists(dir)
+	if err := bundle.Finish(dir, bundleMaker, nil); err != nil {
+		return nil, err
+	}
+	return bundle.Verify(dir, keys)
+}
+
+// putLists adds to a folder the lists that its records name.
+func (w *bankWeek) putLists(dir string) []string {
+	lists, _, err := bundle.RequiredLists(dir)
+	require.NoError(w.t, err)
 	for _, digest := range lists {
 		raw, err := hex.DecodeString(digest)
 		require.NoError(w.t, err)
@@ -171,10 +183,7 @@ func (w *bankWeek) verify() (*bundle.Report, error) {
 		require.NoError(w.t, err)
 		require.NoError(w.t, os.WriteFile(filepath.Join(dir, bundle.ListFolder, digest+bundle.ListSuffix), data, 0o600))
 	}
-	if err := bundle.Finish(dir, bundle.Program{Version: "0.0.0-test", Digest: strings.Repeat("0f", 32)}, nil); err != nil {
-		return nil, err
-	}
-	return bundle.Verify(dir, keys)
+	return lists
 }
 
 // actOf is what a leaf says of its act.

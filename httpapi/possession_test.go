@@ -322,6 +322,62 @@ func TestLevelsOfPossession(t *testing.T) {
 	require.Equal(t, "PROCEED", outcomeOf(n.screenedBy("screener", n.proving(key, "screen", "id-of-a-delegate-1", body))))
 }
 
+// warned returns the warnings about keys in an answer.
+func warned(v *fastjson.Value) (rules []string) {
+	for _, w := range v.GetArray("warnings") {
+		if textOf(w, "code") == "public_key_missing" {
+			rules = append(rules, textOf(w, "rule"))
+		}
+	}
+	return rules
+}
+
+// TestAgentsWithoutAKey: whoever is to prove a key and has none is told so where that comes about; and a key is taken
+// away on purpose alone, and never where it is required.
+func TestAgentsWithoutAKey(t *testing.T) {
+	n := newTestNode(t)
+	key := agentKey("n")
+	register := func(extra string) *fastjson.Value {
+		return answer(t, n.do("operator", "POST", "/v1/agents/register", `{"agentName":"a","agentType":"supervised","operatorLegalName":"Acme Inc","purpose":"p"`+extra+`}`), 201)
+	}
+	reissue := func(id, body string, status int) *fastjson.Value {
+		return answer(t, n.do("operator", "POST", "/v1/agents/"+id+"/reissue", body), status)
+	}
+	for extra, want := range map[string][]string{
+		"": nil, `,"possession":"off"`: nil, `,"possession":"review"`: {"R22_ATTESTATION"}, `,"possession":"required"`: {"R1_NO_CREDENTIAL"},
+		`,"possession":"required","publicKey":` + jwkOf(t, key): nil,
+	} {
+		require.Equal(t, want, warned(register(extra)), extra)
+	}
+	keyed := textOf(register(`,"publicKey":`+jwkOf(t, key)), "agentId")
+	bare := textOf(register(""), "agentId")
+	patch := func(id, body string) *fastjson.Value {
+		return answer(t, n.do("operator", "PATCH", "/v1/agents/"+id, body), 200)
+	}
+	require.Nil(t, warned(patch(keyed, `{"possession":"required"}`)))
+	require.Equal(t, []string{"R1_NO_CREDENTIAL"}, warned(patch(bare, `{"possession":"required"}`)))
+	require.Equal(t, []string{"R1_NO_CREDENTIAL"}, warned(reissue(bare, `{}`, 201)))
+	require.Equal(t, []string{"R1_NO_CREDENTIAL"}, warned(reissue(bare, `{"publicKey":null}`, 201)), "nothing is taken away")
+	refused := reissue(keyed, `{"publicKey":null}`, 422)
+	require.Equal(t, "policy_widening", textOf(refused, "code"))
+	require.Equal(t, "publicKey", textOf(refused, "param"))
+
+	answer(t, n.do("policy", "PATCH", "/v1/agents/"+keyed, `{"possession":"off","reason":"asked for"}`), 200)
+	operator := n.operatorID("Acme Inc")
+	n.setPolicy(`{"possession":{"operators":{"` + operator + `":"required"}}}`)
+	require.Equal(t, []string{"R1_NO_CREDENTIAL"}, warned(register("")), "the policy wants it")
+	reissue(keyed, `{"publicKey":null}`, 422)
+	n.setPolicy(`{}`)
+	with := reissue(keyed, `{"underlyingModel":"m"}`, 201)
+	require.NotEmpty(t, textOf(with, "publicKeyThumbprint"), "a key that is left out stays")
+	proven := `{"token":"` + textOf(with, "token") + `",` + provenPayment
+	without := reissue(keyed, `{"publicKey":null}`, 201)
+	require.Empty(t, textOf(without, "publicKeyThumbprint"))
+	require.Equal(t, "PROCEED", outcomeOf(n.screenedBy("screener", `{"token":"`+textOf(without, "token")+`",`+provenPayment)))
+	require.Equal(t, "BLOCK", outcomeOf(n.screenedBy("screener", n.proving(key, "screen", "id-of-an-old-token-1", proven))), "older tokens end")
+	require.Nil(t, answer(t, n.do("operator", "GET", "/v1/agents/"+keyed, ""), 200).Get("publicKey"))
+}
+
 // TestPolicyOfPossession: bad documents are refused, a weaker one is a widening.
 func TestPolicyOfPossession(t *testing.T) {
 	n := newTestNode(t)
@@ -410,33 +466,4 @@ func TestProofIsNotKept(t *testing.T) {
 	require.NoError(t, json.Unmarshal(claims, &said))
 	require.Equal(t, "jws", said.Pop)
 	require.Equal(t, textOf(answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(proven, "txnId"), ""), 200), "proof", "jkt"), said.Cnf.Jkt)
-}
-
-// TestConfirmTakesProofs (statements P28, P29): a confirmation is proven for its payment; a captured one is a replay.
-func TestConfirmTakesProofs(t *testing.T) {
-	n := newTestNode(t)
-	key := agentKeyEC("k")
-	_, token := n.keyed(key, `,"possession":"required"`)
-	held := n.screenedBy("screener", n.proving(key, "screen", "id-of-a-held-payment", `{"token":"`+token+`",`+strings.TrimSuffix(provenPayment, "}")+`,"hold":{"ttlSeconds":600}}`))
-	require.Equal(t, "PROCEED", textOf(held, "verdict"))
-	txn := textOf(held, "txnId")
-	path, body := "/v1/transactions/"+txn+"/confirm", `{"token":"`+token+`","permit":{}}`
-	confirmed := n.do("screener", "POST", path, n.proving(key, "confirm:"+txn, "id-of-a-confirmation", body))
-	first := answer(t, confirmed, 200)
-	require.Equal(t, "PROCEED", textOf(first, "verdict"), first.String())
-	require.NotEmpty(t, textOf(first, "permit"))
-	again := n.do("screener", "POST", path, n.proving(key, "confirm:"+txn, "id-of-a-confirmation", body))
-	require.Equal(t, confirmed.Body.String(), again.Body.String())
-	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
-	answer(t, n.do("screener", "POST", path, n.proving(key, "confirm:"+txn, "id-of-a-confirmation", `{"token":"`+token+`"}`)), 422)
-	unlike := answer(t, n.do("screener", "POST", path, n.proving(key, "confirm:"+txn, "id-of-a-second-one-1", body), "Idempotency-Key", "k"), 400)
-	require.Equal(t, "bad_request", textOf(unlike, "code"))
-	for want, body := range map[string]string{
-		"UNKNOWN missing": body, "UNKNOWN request": n.proving(key, "screen", "id-of-another-act-01", body),
-		"UNKNOWN key": n.proving(agentKey("thief"), "confirm:"+txn, "id-of-the-thief-0001", body),
-	} {
-		require.Equal(t, want, outcomeOf(answer(t, n.do("screener", "POST", path, body), 200)), body)
-	}
-	redeemed := answer(t, n.do("screener", "POST", "/v1/permits/redeem", `{"permit":"`+textOf(first, "permit")+`"}`), 200)
-	require.Equal(t, "redeemed", textOf(redeemed, "state"), "whoever redeems need not be the agent")
 }

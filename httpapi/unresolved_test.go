@@ -93,9 +93,9 @@ func TestAnUnresolvedPaymentThatWasRedeemedSaysSo(t *testing.T) {
 	}
 }
 
-// TestApprovalIsPayableUntilItLapses (line T14): an approval says until when the payment may be
-// made and whether it may be made now, at the approval, in its event and whenever it is read.
-func TestApprovalIsPayableUntilItLapses(t *testing.T) {
+// TestApprovalIsConfirmableUntilItLapses (line T14): an approval says until when it is good and
+// whether a confirmation may give leave now, at the approval, in its event and whenever it is read.
+func TestApprovalIsConfirmableUntilItLapses(t *testing.T) {
 	n := newTestNode(t)
 	n.addSettler()
 	agent, token := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":5}`)
@@ -103,17 +103,17 @@ func TestApprovalIsPayableUntilItLapses(t *testing.T) {
 		return textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":20}`), 200), "txnId")
 	}
 	approve := func(txn string) string {
-		return textOf(answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"APPROVED","reviewedBy":"Carla"}`), 200), "payableReason")
+		return textOf(answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"APPROVED","reviewedBy":"Carla"}`), 200), "confirmableReason")
 	}
 	status := func(verb string) {
 		answer(t, n.do("admin", "POST", "/v1/agents/"+agent+"/"+verb, `{"reason":"stolen key"}`), 200)
 	}
-	says := func(txn string, payable bool, why string) {
+	says := func(txn string, confirmable bool, why string) {
 		t.Helper()
 		shown := answer(t, n.do("screener", "GET", "/v1/audit/"+txn, ""), 200)
 		require.Equal(t, "APPROVED", textOf(shown, "disposition"))
-		require.Equal(t, payable, shown.GetBool("payable"))
-		require.Equal(t, why, textOf(shown, "payableReason"))
+		require.Equal(t, confirmable, shown.GetBool("confirmable"))
+		require.Equal(t, why, textOf(shown, "confirmableReason"))
 	}
 	first, second, third := review(), review(), review()
 	require.Empty(t, approve(first))
@@ -129,14 +129,14 @@ func TestApprovalIsPayableUntilItLapses(t *testing.T) {
 	answer(t, n.do("settler", "POST", "/v1/transactions/"+third+"/release", `{"reason":"r"}`), 200)
 	says(third, false, "released")
 
-	var payable []bool
+	var confirmable []bool
 	events := answer(t, n.do("auditor", "GET", "/v1/events?types=review.dispositioned", ""), 200)
 	for _, e := range events.GetArray("data") {
 		require.NotEmpty(t, textOf(e, "data", "payBy"))
-		require.Equal(t, e.GetBool("data", "payable"), e.Get("data", "recheck") == nil)
-		payable = append(payable, e.GetBool("data", "payable"))
+		require.Equal(t, e.GetBool("data", "confirmable"), e.Get("data", "recheck") == nil)
+		confirmable = append(confirmable, e.GetBool("data", "confirmable"))
 	}
-	require.Equal(t, []bool{true, false, true}, payable)
+	require.Equal(t, []bool{true, false, true}, confirmable)
 
 	n.advance(24 * engine.Hour)
 	says(first, false, "lapsed")

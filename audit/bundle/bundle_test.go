@@ -35,7 +35,7 @@ func requireGolden(t *testing.T, version int) {
 			Kind: "export", Checkpoint: note.Checkpoint{Origin: "pay.example.com/cl_test", Size: 9}, Leaves: 3, Screens: 2, Cluster: "cl_test",
 			First: 2, End: 7, From: "2026-05-01T00:00:00.000Z", To: "2026-05-31T23:59:59.999Z", Agent: "agt_1", Chain: examine.Chain{First: 5, Last: 6},
 		},
-		verdicts: map[string]int{"PROCEED": 1, "BLOCK": 1}, rules: map[string]int{"ALL_CLEAR": 1, "R7_COUNTERPARTY_NAME_OFAC": 1},
+		verdicts: map[string]int{"PROCEED": 1, "BLOCK": 1}, rules: map[string]int{"ALL_CLEAR": 1, "R7_COUNTERPARTY_NAME_OFAC": 1}, paid: 2,
 		lists: map[string]int{strings.Repeat("ab", 32): 2}, policies: map[uint64][]byte{1: policy}, signed: "a checkpoint\n",
 	}
 	c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))

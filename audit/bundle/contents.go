@@ -12,6 +12,7 @@ import (
 
 	"railguard/audit/examine"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/leafjson"
 )
 
@@ -64,7 +65,8 @@ type contents struct {
 	report   examine.Report
 	verdicts map[string]int
 	rules    map[string]int
-	lists    map[string]int    // Number of decisions by the digest of their list, in hex.
+	lists    map[string]int    // Number of decisions, and of payments judged again, by the digest of their list, in hex.
+	paid     int               // Payments that were confirmed or redeemed.
 	policies map[uint64][]byte // Policy documents by version.
 	signed   string
 	madeBy   Program
@@ -88,22 +90,23 @@ var (
 )
 
 type row struct {
-	Leaf        uint64 `json:"leaf"`
-	Time        string `json:"time"`
-	Kind        string `json:"kind"`
-	Txn         string `json:"txnId,omitempty"`
-	Verdict     string `json:"verdict,omitempty"`
-	Rule        string `json:"rule,omitempty"`
-	Reason      string `json:"reason,omitempty"`
-	Agent       string `json:"agent,omitempty"`
-	Operator    string `json:"operator,omitempty"`
-	Amount      string `json:"amount,omitempty"`
-	Party       string `json:"counterparty,omitempty"`
-	Disposition string `json:"disposition,omitempty"`
-	Who         string `json:"by,omitempty"`
+	Leaf        uint64  `json:"leaf"`
+	Time        string  `json:"time"`
+	Kind        string  `json:"kind"`
+	Txn         string  `json:"txnId,omitempty"`
+	Verdict     string  `json:"verdict,omitempty"`
+	Rule        string  `json:"rule,omitempty"`
+	Reason      string  `json:"reason,omitempty"`
+	Agent       string  `json:"agent,omitempty"`
+	Operator    string  `json:"operator,omitempty"`
+	Amount      string  `json:"amount,omitempty"`
+	Party       string  `json:"counterparty,omitempty"`
+	Disposition string  `json:"disposition,omitempty"`
+	Who         string  `json:"by,omitempty"`
+	Of          *uint64 `json:"of,omitempty"` // Of a payment that was confirmed or redeemed: the leaf of its decision.
 }
 
-// visitor is called with every record: its row, and the decision if it is one.
+// visitor is called with every record: its row, and the judgement if it holds one.
 type visitor func(r *row, x *leafjson.Screen) error
 
 // readRecords proves a folder's records and collects what the derived files show. If visit is
@@ -155,7 +158,13 @@ func (c *contents) addRecord(r *examine.Record, visit visitor) error {
 		Operator: extra.OperatorLegalName, Amount: r.Amount, Party: literalText(extra.Request.CpName) + " " + literalText(extra.Request.CpWallet), Disposition: r.Disposition, Who: r.By,
 	}
 	x, err := r.Screen()
-	if err == nil && x != nil {
+	switch {
+	case err != nil || x == nil:
+	case x.Paid != nil:
+		shown.describePaid(x)
+		c.paid++
+		err = c.needFiles(x)
+	default:
 		err = c.countDecision(r, x)
 	}
 	if err != nil || visit == nil {
@@ -164,12 +173,24 @@ func (c *contents) addRecord(r *examine.Record, visit visitor) error {
 	return visit(&shown, x)
 }
 
-func (c *contents) countDecision(r *examine.Record, x *leafjson.Screen) (err error) {
+// describePaid adds to the row of a payment that was confirmed or redeemed what its leaf does not
+// repeat.
+func (r *row) describePaid(x *leafjson.Screen) {
+	r.Of, r.Reason = &x.Paid.Said.ScreenedLeaf, x.Reason()
+	r.Amount, r.Party = string(x.Edge.Get(leaf.TagAmount)), literalText(x.Edge.Get(leaf.TagName))+" "+literalText(x.Edge.Get(leaf.TagWallet))
+}
+
+func (c *contents) countDecision(r *examine.Record, x *leafjson.Screen) error {
 	c.verdicts[r.Verdict]++
 	if r.Rule == "" {
 		r.Rule = engine.AllClear
 	}
 	c.rules[r.Rule]++
+	return c.needFiles(x)
+}
+
+// needFiles notes the list and the policy that a judgement names.
+func (c *contents) needFiles(x *leafjson.Screen) (err error) {
 	if x.ListDigest != [32]byte{} {
 		c.lists[hex.EncodeToString(x.ListDigest[:])]++
 	}

@@ -69,11 +69,12 @@ func (c *contents) renderTable(version int) ([]byte, error) {
 		Decisions int            `json:"decisions"`
 		Verdicts  map[string]int `json:"verdicts"`
 		Rules     map[string]int `json:"rules"`
-		Lists     map[string]int `json:"lists"` // Number of decisions by the digest of their list.
+		Paid      int            `json:"confirmations,omitempty"` // Payments that were confirmed or redeemed.
+		Lists     map[string]int `json:"lists"`                   // Number of decisions and confirmations by the digest of their list.
 		Policies  []uint64       `json:"policies"`
 	}{
 		version, c.madeBy, c.judge, r.Cluster, r.Checkpoint.Origin, r.From, r.To, r.Agent, r.Operator, r.First, r.End, r.Checkpoint.Size, witnessed,
-		r.Leaves, r.Screens, c.verdicts, c.rules, c.lists, c.policyVersions(),
+		r.Leaves, r.Screens, c.verdicts, c.rules, c.paid, c.lists, c.policyVersions(),
 	}, "", "  ")
 	return append(text, '\n'), err
 }

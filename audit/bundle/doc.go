@@ -13,7 +13,7 @@
 //	derived.go   the files that follow from them
 //	page.go      index.html
 //	judge.go     all of it proven, file by file: the one way, natively and in a browser
-//	replay.go    each decision made again, by edge/recorded
+//	replay.go    each decision, confirmation and redemption made again, by edge/recorded
 //	make.go, verify.go, pack.go
 //
 // May import: the standard library, audit/note, audit/proof, audit/examine, edge/recorded,

@@ -20,6 +20,31 @@ type Replay struct {
 	Assumed        map[string]int `json:"assumed"`    // By rule: decisions that took the rule's outcome from the record, which lacks the facts to decide it.
 	Different      []string       `json:"different"`  // The first decisions that came out differently.
 	DifferentCount int            `json:"differentCount"`
+
+	// Of payments that were confirmed or redeemed. What else is said above is of them too.
+	Confirmations Confirmations `json:"confirmations"`
+}
+
+// Confirmations counts the outcomes of judging again, once more, payments that were confirmed or
+// redeemed.
+type Confirmations struct {
+	Same       int `json:"same"`
+	NoEvidence int `json:"noEvidence"` // As of decisions.
+	NoPayment  int `json:"noPayment"`  // Those whose payment's own record is not in the bundle: it stands before it.
+}
+
+// open says in words what was not judged again.
+func (c *Confirmations) open() (open []string) {
+	if c.NoEvidence > 0 {
+		open = append(open, fmt.Sprintf("%d confirmations and redemptions cannot be judged again: without a usable credential nothing was judged, and credentials are not kept", c.NoEvidence))
+	}
+	if c.NoPayment > 0 {
+		open = append(open, fmt.Sprintf("%d confirmations and redemptions cannot be judged again: the record of their payment is from before this bundle, and is not in it", c.NoPayment))
+	}
+	if c.Same+c.NoEvidence+c.NoPayment > 0 {
+		open = append(open, "whether a payment that was confirmed or redeemed had leave then, and how often: what officers, holds and permits said stands in the records, and is not judged again")
+	}
+	return open
 }
 
 // differencesMax bounds how many different decisions are listed.
@@ -40,7 +65,8 @@ type Decided struct {
 	AgainRule     string   `json:"againRule,omitempty"`
 	Assumed       []string `json:"assumed,omitempty"` // Rules whose outcome was taken from the record.
 	NoMatcher     bool     `json:"noMatcher,omitempty"`
-	List          string   `json:"list,omitempty"` // The digest of the list it was made with, in hex.
+	NoPayment     bool     `json:"noPayment,omitempty"` // Why it is not judged again: its payment's own record is not in the bundle.
+	List          string   `json:"list,omitempty"`      // The digest of the list it was made with, in hex.
 	ListVersion   uint64   `json:"listVersion,omitempty"`
 	PolicyVersion uint64   `json:"policyVersion,omitempty"`
 }
@@ -64,8 +90,21 @@ type listKey struct {
 // decideAgain makes a decision again and says in d what came of it.
 func (p *replayer) decideAgain(x *leafjson.Screen, d *Decided) error {
 	p.at.Open(x)
+	same, noEvidence := &p.replay.Same, &p.replay.NoEvidence
+	if x.Paid != nil {
+		same, noEvidence = &p.replay.Confirmations.Same, &p.replay.Confirmations.NoEvidence
+	}
+	if found := p.at.Contradictions(); len(found) > 0 {
+		p.differ(d, x, fmt.Sprintf("%s is recorded as %s, and can only be %s", found[0].Field, found[0].Recorded, found[0].Again))
+		d.AgainVerdict, d.AgainRule = x.Verdict.String(), x.Rule.Code()
+		return nil
+	}
 	if d.Outcome = NotAgain; !p.at.Known {
-		p.replay.NoEvidence++
+		*noEvidence++
+		return nil
+	}
+	if d.NoPayment = x.Paid != nil && x.Paid.Of == nil; d.NoPayment {
+		p.replay.Confirmations.NoPayment++
 		return nil
 	}
 	if err := p.openList(x); err != nil {
@@ -81,15 +120,20 @@ func (p *replayer) decideAgain(x *leafjson.Screen, d *Decided) error {
 	}
 	was, is := &p.at.Recorded, &outcome.Decision
 	d.Outcome, d.AgainVerdict, d.AgainRule = Same, is.Verdict.String(), is.Code()
-	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.FullReason(was.Rule, was.Sub, was.Idle) == p.at.Rules.FullReason(is.Rule, is.Sub, is.Idle) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
-		p.replay.Same++
+	if was.Verdict == is.Verdict && was.Rule == is.Rule && p.at.Rules.FullReason(was.Rule, was.Sub, was.Idle, 0) == p.at.Rules.FullReason(is.Rule, is.Sub, is.Idle, 0) && was.Triggered == is.Triggered && was.Shadow == is.Shadow {
+		*same++
 		return nil
 	}
+	p.differ(d, x, fmt.Sprintf("recorded %s %s, decided again %s %s", was.Verdict, was.Code(), is.Verdict, is.Code()))
+	return nil
+}
+
+// differ notes a decision that came out otherwise.
+func (p *replayer) differ(d *Decided, x *leafjson.Screen, how string) {
 	d.Outcome = Different
 	if p.replay.DifferentCount++; len(p.replay.Different) < differencesMax {
-		p.replay.Different = append(p.replay.Different, fmt.Sprintf("%s (leaf %d): recorded %s %s, decided again %s %s", x.TxnID(), x.Leaf, was.Verdict, was.Code(), is.Verdict, is.Code()))
+		p.replay.Different = append(p.replay.Different, fmt.Sprintf("%s (leaf %d): %s", x.TxnID(), x.Leaf, how))
 	}
-	return nil
 }
 
 // openList reads and compiles the list that a record names, unless it is the current one.

@@ -177,6 +177,9 @@ func (r *Report) derivedSentence() string {
 // the reader still has to check (open).
 func (r *Report) Sentences() (shown, open []string) {
 	shown = append(shown, fmt.Sprintf("%d decisions were made again with the list and the policy in the bundle, and came out as recorded", r.Replay.Same))
+	if n := r.Replay.Confirmations.Same; n > 0 {
+		shown = append(shown, fmt.Sprintf("%d confirmations and redemptions of payments were judged again with the list and the policy in the bundle, and came out as recorded", n))
+	}
 	shown = append(shown, r.derivedSentence())
 	if r.Cosigned > 0 {
 		shown = append(shown, fmt.Sprintf("the log's later checkpoint of %d leaves continues that of the records", r.Cosigned))
@@ -198,6 +201,7 @@ func (r *Report) Sentences() (shown, open []string) {
 	if r.Replay.NoEvidence > 0 {
 		open = append(open, fmt.Sprintf("%d decisions cannot be made again: without a usable credential nothing was judged, and credentials are not kept", r.Replay.NoEvidence))
 	}
+	open = append(open, r.Replay.Confirmations.open()...)
 	if r.Replay.NoMatcher > 0 {
 		open = append(open, fmt.Sprintf("of %d decisions the rules that ask the list were taken from the record: this program does not carry the version of the matcher they were judged with", r.Replay.NoMatcher))
 	}

@@ -67,7 +67,10 @@ func TestVerifyAReleasedBundle(t *testing.T) {
 	require.True(t, given.Export.KeysGiven)
 	shown, open := report.Sentences()
 	require.Contains(t, strings.Join(shown, "; "), "came out as recorded")
-	require.Len(t, open, 1+len(report.Replay.Assumed)+min(report.Replay.NoEvidence, 1)+min(report.Replay.NoMatcher, 1))
+	require.Equal(t, Confirmations{Same: 3}, report.Replay.Confirmations)
+	require.Contains(t, strings.Join(shown, "; "), "3 confirmations and redemptions of payments were judged again")
+	require.Contains(t, strings.Join(open, "; "), "had leave then")
+	require.Len(t, open, 2+len(report.Replay.Assumed)+min(report.Replay.NoEvidence, 1)+min(report.Replay.NoMatcher, 1))
 
 	lists, size, err := RequiredLists(dir)
 	require.NoError(t, err)

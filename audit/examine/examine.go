@@ -263,20 +263,9 @@ func (x *examiner) settleKeys(e *envelope, inside string) error {
 // verifyLeaf verifies one record in an envelope: that it is in the checkpoint's tree, and that
 // the readable part beside its bytes follows from them. The caller has checked the index.
 func (x *examiner) verifyLeaf(e *envelope, index uint64) (*Record, error) {
-	text, said, path := e.takeText("leaf"), e.takeHash("leafHash"), e.takeHashes("path")
-	if e.err != nil {
-		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
-	}
-	data, err := leafBytes(text)
+	data, hash, err := x.verifyBytes(e, index)
 	if err != nil {
-		return nil, fmt.Errorf("%w: record %d: %w", ErrFormat, index, err)
-	}
-	hash := hashLeaf(data)
-	if said != hash {
-		return nil, fmt.Errorf("%w: leafHash of record %d is not that of its bytes", ErrProof, index)
-	}
-	if err := proof.VerifyHashInclusion(hash, index, x.Checkpoint.Size, path, x.Checkpoint.Root); err != nil {
-		return nil, fmt.Errorf("%w: record %d is not in the signed tree: %w", ErrProof, index, err)
+		return nil, err
 	}
 	if err := x.verifyProfiles(e, index, data); err != nil {
 		return nil, err
@@ -300,6 +289,24 @@ func (x *examiner) verifyLeaf(e *envelope, index uint64) (*Record, error) {
 	record.Hash = hash
 	x.profiles.keepProfile(record)
 	return record, nil
+}
+
+// verifyBytes verifies that the bytes of a leaf are in the checkpoint's tree, and returns them.
+func (x *examiner) verifyBytes(e *envelope, index uint64) (data []byte, hash note.Hash, err error) {
+	text, said, path := e.takeText("leaf"), e.takeHash("leafHash"), e.takeHashes("path")
+	if e.err != nil {
+		return nil, hash, fmt.Errorf("%w: record %d: %w", ErrFormat, index, e.err)
+	}
+	if data, err = leafBytes(text); err != nil {
+		return nil, hash, fmt.Errorf("%w: record %d: %w", ErrFormat, index, err)
+	}
+	if hash = hashLeaf(data); said != hash {
+		return nil, hash, fmt.Errorf("%w: leafHash of record %d is not that of its bytes", ErrProof, index)
+	}
+	if err := proof.VerifyHashInclusion(hash, index, x.Checkpoint.Size, path, x.Checkpoint.Root); err != nil {
+		return nil, hash, fmt.Errorf("%w: record %d is not in the signed tree: %w", ErrProof, index, err)
+	}
+	return data, hash, nil
 }
 
 // countRecord counts a record and passes it to Visit.

@@ -106,6 +106,9 @@ func (x *examiner) verifyExported(e *envelope, w *walk) error {
 	if err != nil {
 		return err
 	}
+	if err := x.verifyPaid(e, record); err != nil {
+		return err
+	}
 	if err := e.refuseRest(); err != nil {
 		return err
 	}

@@ -33,15 +33,20 @@ type Record struct {
 	stored   []byte
 	unread   bool          // This program does not know the leaf's rule set.
 	profiles leafjson.Load // For a screening record: loads the profiles that it names.
+	payment  []byte        // For a payment that was confirmed or redeemed: its own record; nil if it was not in the file.
 	sequence uint64        // Its number among the records about its agent; 0: none.
 	previous uint64        // The leaf of the record about the agent before it.
 	about    *uint64       // The screening record that it is about; nil: none.
 	before   *uint64       // The leaf about that record before it.
 }
 
-// Screen decodes a screening record with the profiles it names. It returns nil for any other
-// record. Call it only during Visit: the profiles are forgotten later.
+// Screen decodes a screening record, or the judgement of a payment that was confirmed or redeemed,
+// with the profiles it names. It returns nil for any other record. Call it only during Visit: the
+// profiles are forgotten later.
 func (r *Record) Screen() (*leafjson.Screen, error) {
+	if isPaid(r.Kind) {
+		return r.paid()
+	}
 	if leaf.FormOf(r.stored) != leaf.FormScreen {
 		return nil, nil
 	}

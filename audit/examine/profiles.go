@@ -52,6 +52,11 @@ func (x *examiner) verifyProfiles(e *envelope, index uint64, data []byte) error 
 	if err := leaf.DecodeScreen(data, &s); err != nil {
 		return fmt.Errorf("%w: record %d: its bytes are of no form that this program can read", ErrRelease, index)
 	}
+	return x.verifyNamed(e, index, &s)
+}
+
+// verifyNamed verifies the profiles that a judgement names.
+func (x *examiner) verifyNamed(e *envelope, index uint64, s *leaf.Screen) error {
 	for _, named := range [...]struct {
 		name string
 		ref  leaf.Ref

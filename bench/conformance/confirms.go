@@ -251,17 +251,27 @@ func checkUnusedPermit(p *probe) {
 	p.verdict(p.screen(g, "0.01"), "REVIEW", "R11_DAILY_LIMIT")
 }
 
+// otherLeads hands the leadership on, if there is anybody to hand it to.
+func (p *probe) otherLeads() {
+	if len(p.cfg.BaseURLs) > 1 {
+		p.success(p.post("/v1/cluster/transfer-leader", obj{}))
+	}
+}
+
+// checkRedeemedAndSilent changes the leader before the end of the hold, so that one tells of it that did not
+// see the redeem, and again after it, so that the next one has nothing to tell.
 func checkRedeemedAndSilent(p *probe) {
 	p.advanceTo(p.nextDay(9, 0, 0))
 	g := p.register(policy(obj{"dailyLimitUSDC": 100}))
 	a, text := p.permitted(g, "100", obj{"cpName": cleanCounterparty})
 	txn := a.text("txnId")
 	p.same(p.status(p.post(redeemPath, obj{"permit": text}), 200), "state", "redeemed")
+	p.otherLeads()
+	p.paymentIs(txn, "redeemed")
+	p.expect(p.alertsOf("unresolved_payment", txn) == 0, "an alert tells of it before its hold is over")
 	p.advance(permitLifetime + 65*time.Second)
 	p.awaitPayment(txn, "unresolved")
-	if len(p.cfg.BaseURLs) > 1 {
-		p.success(p.post("/v1/cluster/transfer-leader", obj{}))
-	}
+	p.otherLeads()
 	p.advance(time.Minute)
 	for i := range p.cfg.BaseURLs {
 		p.verdict(p.screenBody(g.payment("0.01"), node(i)), "REVIEW", "R11_DAILY_LIMIT")

@@ -81,6 +81,7 @@ func checkGateway(p *probe) {
 	}
 	g.refuses("two credentials", "request_unmapped", g.ask(http.MethodPost, gatewayScreens+"/pay", body, token, token))
 	g.refuses("a form", "request_unmapped", g.raw(strings.Replace(p.rawPost(gatewayScreens+"/pay", token+"Content-Length: "+strconv.Itoa(len(body))+"\r\n", body), "application/json", "application/x-www-form-urlencoded", 1)))
+	g.refuses("a body of no kind", "request_unmapped", g.raw(strings.Replace(p.rawPost(gatewayScreens+"/pay", token+"Content-Length: "+strconv.Itoa(len(body))+"\r\n", body), "Content-Type: application/json\r\n", "", 1)))
 	for _, path := range []string{"/pay?x=1", "//pay", "/./pay", "/x/../pay", "/%70ay", "/pay%2f", "/pay/", "/PAY", "/pay;x", "/nowhere", ""} {
 		g.refuses("the path "+path, "request_unmapped", g.ask(http.MethodPost, gatewayScreens+path, body, token))
 	}

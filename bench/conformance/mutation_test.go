@@ -145,6 +145,14 @@ var mutations = []mutation{
 			s.tree["state"] = "redeemed"
 		}
 	}},
+	{"a captured call is another payment", "P29", func(s *spoiled) {
+		if s.screen() && s.header.Get("Idempotent-Replayed") == "true" {
+			s.tree["txnId"] = "txn_aaaaaaaa"
+		}
+	}},
+	{"the id of another call is told by another code", "P30", code("idempotency_conflict", "bad_request", 400)},
+	{"a proof for another act is taken", "P30", silence(noCredential)},
+	{"a foreign signature is taken for a proof", "P31", silence(noCredential)},
 	{"a settle does not say that nobody redeemed", "P22", func(s *spoiled) { delete(s.tree, "unpermitted") }},
 	{"a gateway lets every verdict through", "P39", gatewaySays("payment_refused", func(s *spoiled) { s.status = 200 })},
 	{"a gateway tells the rule", "P39", gatewaySays("payment_refused", func(s *spoiled) { s.tree["rule"] = "R7_COUNTERPARTY_NAME_OFAC" })},

@@ -2,8 +2,10 @@ package conformance
 
 import (
 	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -12,7 +14,9 @@ var possessionChecks = []Check{
 	{ID: "P26", Title: "a registration takes an agent's public key into the token, and refuses what is none, without a word of a private one", Source: Ruling, run: checkPublicKey},
 	{ID: "P27", Title: "a good proof is a PROCEED; one by another key, for another request or act, or too old is R1, whatever the setting", Source: Ruling, run: checkProofs},
 	{ID: "P28", Title: "where proofs are required a stolen token is R1: alone, in a batch, as a dry run", Source: Ruling, run: checkStolenToken},
-	{ID: "P29", Title: "a captured call is a replay on every node; its id with another body is 422", Source: Ruling, run: checkCapturedCall},
+	{ID: "P29", Title: "a captured call is a replay on every node, and debits nothing", Source: Ruling, run: checkCapturedCall},
+	{ID: "P30", Title: "the id of a proof with another body is 422; a proof for another act is R1, whether its id is new or was used", Source: Ruling, run: checkIDOfAProof},
+	{ID: "P31", Title: "a message signature of others, such as a web bot's, is as none: beside a proof, without one, and where one is required", Source: Ruling, run: checkForeignSignature},
 }
 
 const noCredential = "R1_NO_CREDENTIAL"
@@ -31,6 +35,9 @@ func jwk(key ed25519.PrivateKey) obj {
 	return obj{"kty": "OKP", "crv": "Ed25519", "x": base64url(public)}
 }
 
+// thumbprint is the key id of RFC 7638.
+func thumbprint(key ed25519.PrivateKey) string { return hashText(canonical(jwk(key))) }
+
 // provingAgent registers an agent with a key. The public address is the issuer of permits.
 func (p *probe) provingAgent(possession string) proving {
 	_, key, err := ed25519.GenerateKey(nil)
@@ -39,6 +46,9 @@ func (p *probe) provingAgent(possession string) proving {
 	audience, _ := p.token(permit).claims["iss"].(string)
 	return proving{p.register(func(body obj) { body["publicKey"], body["possession"] = jwk(key), possession }), p, key, audience}
 }
+
+// newID is an id of a proof.
+func newID() string { return "conformance-" + randomHex(8) }
 
 // prove returns the body with a proof of it. A change may spoil the claims.
 func (g proving) prove(body obj, act, id string, change ...func(claims obj)) obj {
@@ -107,16 +117,89 @@ func checkStolenToken(p *probe) {
 	p.expect(first == "UNKNOWN", "an item of a batch without a proof: %s", show(first))
 }
 
+// counted demands what counts as spent and as held of an agent today.
+func (p *probe) counted(g agent, spent, held string) {
+	a := p.success(p.get("/v1/agents/" + g.id + "/limits"))
+	p.same(a, "spentUSDC", dollars(spent))
+	p.same(a, "heldUSDC", dollars(held))
+}
+
 func checkCapturedCall(p *probe) {
 	g := p.provingAgent("off")
-	body := g.payment("25", obj{"cpName": cleanCounterparty})
-	const id = "captured-by-somebody-1"
-	call := g.prove(body, "screen", id)
+	call := g.prove(g.payment("25", obj{"cpName": cleanCounterparty}), "screen", newID())
 	first := p.screenBody(call)
 	p.must(p.proceeds(first), "no PROCEED")
 	for i := range p.cfg.BaseURLs {
-		p.expect(p.screenBody(call, node(i)).text("txnId") == first.text("txnId"), "node %d makes another payment of a captured call", i)
+		p.replays(first, p.screenBody(call, node(i)))
 	}
-	a := p.post("/v1/screen", g.prove(g.payment("26", obj{"cpName": cleanCounterparty}), "screen", id))
-	p.expect(a.status == 422, "the id with another body is answered %d, want 422", a.status)
+	p.counted(g.agent, "25", "0")
+}
+
+func checkIDOfAProof(p *probe) {
+	g := p.provingAgent("off")
+	body := g.payment("25", obj{"cpName": cleanCounterparty})
+	used := newID()
+	first := p.screenBody(g.prove(body, "screen", used))
+	p.must(p.proceeds(first), "no PROCEED")
+	other := g.prove(g.payment("26", obj{"cpName": cleanCounterparty}), "screen", used)
+	confirm := confirmPath(first.text("txnId"))
+	for i := range p.cfg.BaseURLs {
+		p.refused(p.post("/v1/screen", other, node(i)), 422, "idempotency_conflict")
+		for _, act := range []string{"dry_run", "confirm:" + first.text("txnId"), "x402"} {
+			for _, id := range []string{used, newID()} {
+				p.verdict(p.screenBody(g.prove(body, act, id), node(i)), "UNKNOWN", noCredential)
+			}
+		}
+		for _, id := range []string{used, newID()} {
+			tried := p.success(p.post("/v1/screen/dry-run", g.prove(body, "screen", id), node(i)))
+			p.verdict(tried, "UNKNOWN", noCredential)
+			p.verdict(p.status(p.post(confirm, g.prove(obj{"token": g.token}, "screen", id), node(i)), 200), "UNKNOWN", noCredential)
+		}
+	}
+	p.replays(first, p.screenBody(g.prove(body, "screen", used)))
+	p.counted(g.agent, "0", "25") // Whoever asks for a confirmation has the payment wait.
+}
+
+// botSignature signs a request's authority as a web bot does (RFC 9421, tag web-bot-auth), or more of it.
+func (g proving) botSignature(key ed25519.PrivateKey, keyid string, components ...string) []option {
+	host := g.audience[strings.Index(g.audience, "://")+3:]
+	now, values := g.p.now().Unix(), map[string]string{"@authority": host, "@method": http.MethodPost, "@path": "/v1/screen", "signature-agent": `"https://bot.example.test"`}
+	var base strings.Builder
+	for _, name := range components {
+		fmt.Fprintf(&base, "%q: %s\n", name, values[name])
+	}
+	parameters := fmt.Sprintf(`("%s");created=%d;expires=%d;keyid=%q;alg="ed25519";tag="web-bot-auth"`, strings.Join(components, `" "`), now, now+60, keyid)
+	base.WriteString(`"@signature-params": ` + parameters)
+	signature := base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(base.String())))
+	return []option{
+		header("Signature-Agent", values["signature-agent"]), header("Signature-Input", "bot="+parameters), header("Signature", "bot=:"+signature+":"),
+	}
+}
+
+func checkForeignSignature(p *probe) {
+	_, stranger, err := ed25519.GenerateKey(nil)
+	p.must(err == nil, "BUG: no key: %v", err)
+	for _, setting := range []string{"off", "required"} {
+		g := p.provingAgent(setting)
+		body := g.payment("1", obj{"cpName": cleanCounterparty})
+		without := p.screenBody(body)
+		for what, signed := range map[string][]option{
+			"a web bot's":                             g.botSignature(stranger, "a-key-of-a-web-bot", "@authority", "signature-agent"),
+			"a web bot's of more of the request":      g.botSignature(stranger, "a-key-of-a-web-bot", "@method", "@authority", "@path"),
+			"a web bot's that is none":                {header("Signature-Input", `bot=("@authority");keyid="x";tag="web-bot-auth"`), header("Signature", "bot=:AAAA:")},
+			"one that cannot be read":                 {header("Signature-Input", "=;(web bot"), header("Signature", "?")},
+			"one by the agent's key as its web bot's": g.botSignature(g.key, thumbprint(g.key), "@authority", "signature-agent"),
+		} {
+			a := p.screenBody(body, signed...)
+			for _, member := range []string{"verdict", "rule", "reason"} {
+				p.expect(a.text(member) == without.text(member), "with %s signature, under %s, %s is %q, without %q", what, setting, member, a.text(member), without.text(member))
+			}
+			p.proceeds(p.screenBody(g.prove(body, "screen", newID()), signed...))
+		}
+		if setting == "off" {
+			p.proceeds(without)
+		} else {
+			p.verdict(without, "UNKNOWN", noCredential)
+		}
+	}
 }

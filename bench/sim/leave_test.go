@@ -129,6 +129,69 @@ func (w *World) whoRedeemed(t *testing.T, record uint64) (leaves []uint64) {
 	return leaves
 }
 
+// TestSilentOverFailover (statement P14): payments are redeemed and nobody says more of them. The leader
+// loses its power after the redeem and before the end of their holds, at it, or after it, and comes back
+// later. Each one is unresolved at its end, goes on counting, and one alert tells of it.
+func TestSilentOverFailover(t *testing.T) {
+	for name, early := range map[string]time.Duration{"long before": 20 * time.Second, "just before": 20 * time.Millisecond, "at the end": 0, "just after": -20 * time.Millisecond, "twice": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, h := NewWorld(t, 77, 3), &History{}
+				w.StartAll()
+				defer w.StopAll()
+				prepare(w, h)
+				var silent []*Op
+				for i := range 6 {
+					silent = append(silent, w.redeemed(t, h, fmt.Sprintf("silent-%d", i), 60))
+				}
+				first := time.Unix(0, int64(silent[0].At)).Add(time.Minute)
+				time.Sleep(time.Until(first) - early)
+				down := []*Host{w.leading()}
+				down[0].Crash(audittest.Loss(1))
+				if name == "twice" {
+					time.Sleep(600 * time.Millisecond) // The next leader is elected, and has told of nothing.
+					down[0].Start()
+					down = append(down, w.leading())
+					down[1].Crash(audittest.Loss(1))
+				}
+				time.Sleep(30 * time.Second)
+				down[len(down)-1].Start()
+				w.AwaitReady(time.Minute)
+				time.Sleep(10 * time.Second)
+				w.AwaitEqual(time.Minute)
+				for _, op := range silent {
+					require.Equal(t, 1, w.alertsOf(t, op.Leaf), "alerts that tell of the payment of leaf %d", op.Leaf)
+				}
+				h.CheckAll(t, w, spendLimits)
+			})
+		})
+	}
+}
+
+// redeemed makes a payment with a hold and redeems it.
+func (w *World) redeemed(t *testing.T, h *History, name string, seconds uint32) *Op {
+	never := make(chan struct{})
+	at := func(try int) *Host { return w.hosts[try%3] }
+	paid := h.Pay(t.Context(), at, payment{name: name, agent: truant, amount: engine.Dollar, idem: keyOf(name), hold: seconds}, never)
+	require.NoError(t, paid.Err)
+	require.NoError(t, h.InsistOnLeave(t.Context(), at, &leave{of: paid, op: wire.PayRedeem, name: name + "-redeem", idem: keyOf(name + " redeem")}, never).Err)
+	return paid
+}
+
+// alertsOf counts the leaves that tell that a payment is unresolved.
+func (w *World) alertsOf(t *testing.T, record uint64) (count int) {
+	view, err := w.hosts[0].Node().View(t.Context(), 0)
+	require.NoError(t, err)
+	for i := record + 1; i < view.Size; i++ {
+		data, err := w.hosts[0].Node().Audit().Leaf(i)
+		require.NoError(t, err)
+		if member(data, "alert") == "unresolved_payment" && uint64(number(data, "screenedLeaf")) == record {
+			count++
+		}
+	}
+	return count
+}
+
 // TestLeaveLapses (statement P19): payments are approved, and some are held. The nodes are without power
 // until shortly before the approvals end. Then clients at all nodes confirm and redeem; whoever comes
 // before the end gets leave, and nobody who comes after it, whatever node is asked and whoever leads.

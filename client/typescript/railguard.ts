@@ -105,8 +105,8 @@ export interface Verdict {
   approval?: Approval;
   payment?: Ending;
   payBy?: string;
-  payable?: boolean;
-  payableReason?: string;
+  confirmable?: boolean;
+  confirmableReason?: string;
   reviewedBy?: string;
   replayed?: boolean;
   [member: string]: unknown;

@@ -125,8 +125,13 @@ func (s *shown) requireLike(t *testing.T, a *answer) {
 		require.Equal(t, []string{f.Name, strconv.FormatInt(f.Size, 10), words[f.State], f.Why, f.Sum}, s.Files[i])
 	}
 	require.Len(t, s.Rows, len(a.Rows))
+	places := map[uint64]int{}
 	for i, r := range a.Rows {
 		cells := s.Rows[i]
+		if places[r.Leaf] = i; r.Of != nil {
+			later := s.Rows[places[*r.Of]][12]
+			require.Contains(t, later, r.Kind+", leaf "+cells[0]+": "+r.Verdict+" "+r.Rule+"; judged again: "+cells[5])
+		}
 		require.Equal(t, []string{strconv.FormatUint(r.Leaf, 10), r.Time, r.Kind}, cells[:3])
 		switch {
 		case !a.Records:
@@ -208,6 +213,15 @@ func TestThePageJudgesWhatItCarries(t *testing.T) {
 	s.requireLike(t, ask(t, dir, "", true))
 	require.Contains(t, s.Error, txn)
 	require.Contains(t, s.Error, "1 decisions come out otherwise")
+
+	for says, lie := range liesOf() { // In this window: each other page that it opens is one more to wait for.
+		dir, txn = lyingBy(t, page, lie)
+		b.choose("folder", dir)
+		s = b.read()
+		s.requireLike(t, ask(t, dir, "", false))
+		require.Contains(t, s.Error, txn)
+		require.Contains(t, s.Error, says)
+	}
 
 	dir = honest(t, page)
 	index := read(t, dir, "index.html")

@@ -86,7 +86,11 @@ func (w *twin) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // lying writes a bundle whose log, signed and whole, recorded PROCEED where the rules say BLOCK.
 // It returns the lying record's transaction too.
-func lying(t *testing.T, page []byte) (dir, txn string) {
+func lying(t *testing.T, page []byte) (dir, txn string) { return lyingBy(t, page, lie) }
+
+// lyingBy writes a bundle whose log, signed and whole, says in its first leaf that can something else.
+// say returns "" for the others.
+func lyingBy(t *testing.T, page []byte, say func(t *testing.T, data []byte, line map[string]any, leaves [][]byte) (told []byte, txn string)) (dir, txn string) {
 	dir = honest(t, nil)
 	signer, err := note.NewSigner("pay.example.com/cl_6f3f8a6b0d8cca76", bytes.Repeat([]byte{7}, note.SeedSize))
 	require.NoError(t, err)
@@ -106,8 +110,8 @@ func lying(t *testing.T, page []byte) (dir, txn string) {
 			data, err = base64.StdEncoding.DecodeString(string(data))
 			require.NoError(t, err)
 		}
-		if leaf.FormOf(data) == leaf.FormScreen && txn == "" {
-			data, txn = lie(t, data, line, leaves)
+		if txn == "" {
+			data, txn = say(t, data, line, leaves)
 		}
 		stored, err := tlog.StoredHashes(int64(len(leaves)), data, w)
 		require.NoError(t, err)
@@ -135,6 +139,9 @@ func lying(t *testing.T, page []byte) (dir, txn string) {
 // "" for any other verdict.
 func lie(t *testing.T, data []byte, line map[string]any, leaves [][]byte) (told []byte, txn string) {
 	var s leaf.Screen
+	if leaf.FormOf(data) != leaf.FormScreen {
+		return data, ""
+	}
 	require.NoError(t, leaf.DecodeScreen(data, &s))
 	if s.Verdict != engine.Block {
 		return data, ""
@@ -146,6 +153,46 @@ func lie(t *testing.T, data []byte, line map[string]any, leaves [][]byte) (told 
 	hash := tlog.RecordHash(data)
 	line["leaf"], line["leafHash"], line["record"] = base64.StdEncoding.EncodeToString(data), base64.StdEncoding.EncodeToString(hash[:]), json.RawMessage(record)
 	return data, "txn_" + string(s.Txn[:])
+}
+
+// liesOf returns lies about a payment that was confirmed: in its judgement alone, in its leaf alone,
+// and in both. Each is what a log would write that gave leave to what the rules forbid.
+func liesOf() map[string]func(t *testing.T, data []byte, line map[string]any, leaves [][]byte) (told []byte, txn string) {
+	of := func(change func(said string, s *leaf.Screen) string) func(t *testing.T, data []byte, line map[string]any, leaves [][]byte) (told []byte, txn string) {
+		return func(t *testing.T, data []byte, line map[string]any, _ [][]byte) (told []byte, txn string) {
+			var x leafjson.Screen
+			if x.OpenPaid(data) != nil {
+				return data, ""
+			}
+			said := change(string(data), &x.Screen)
+			judged := base64.StdEncoding.EncodeToString(leaf.AppendScreen(nil, &x.Screen))
+			told = []byte(strings.Replace(said, x.Paid.Said.Judged, judged, 1))
+			require.NotEqual(t, string(data), string(told))
+			hash := tlog.RecordHash(told)
+			line["leaf"], line["leafHash"] = string(told), base64.StdEncoding.EncodeToString(hash[:])
+			return told, x.TxnID()
+		}
+	}
+	suspend := func(s *leaf.Screen) { s.Levels[0].Status = engine.Suspended }
+	return map[string]func(t *testing.T, data []byte, line map[string]any, leaves [][]byte) (told []byte, txn string){
+		"recorded PROCEED , decided again BLOCK R2_CREDENTIAL_STATUS": of(func(said string, s *leaf.Screen) string {
+			suspend(s)
+			return said
+		}),
+		"leaf.verdict is recorded as PROCEED, and can only be BLOCK": of(func(said string, s *leaf.Screen) string {
+			suspend(s)
+			s.Verdict, s.Rule, s.Sub, s.Triggered = engine.Block, engine.RuleCredentialStatus, 1, 1<<engine.RuleCredentialStatus
+			return said
+		}),
+		"verdict is recorded as PROCEED, and can only be UNKNOWN": of(func(said string, s *leaf.Screen) string {
+			s.Evidence = leaf.Evidence{}
+			return said
+		}),
+		"leaf.leftOut is recorded as ": of(func(said string, s *leaf.Screen) string {
+			at := strings.Index(said, `"leftOut":`) + len(`"leftOut":`)
+			return said[:at] + "4" + said[at+strings.IndexAny(said[at:], ",}"):]
+		}),
+	}
 }
 
 // sign writes paths, head and end of the twin's export.
@@ -163,6 +210,9 @@ func (w *twin) sign(t *testing.T, lines []map[string]any, leaves [][]byte) {
 			texts = append(texts, base64.StdEncoding.EncodeToString(hash[:]))
 		}
 		line["path"] = texts
+		if beside, is := line["payment"].(map[string]any); is {
+			w.proveBeside(t, size, beside, leaves)
+		}
 		hash := tlog.RecordHash(leaves[i])
 		digest.Write(binary.BigEndian.AppendUint64(nil, uint64(i)))
 		digest.Write(hash[:])
@@ -173,4 +223,17 @@ func (w *twin) sign(t *testing.T, lines []map[string]any, leaves [][]byte) {
 		From: head["from"].(string), To: head["to"].(string), Leaves: uint64(size), Digest: note.Hash(digest.Sum(nil)),
 	}
 	end["digest"], end["signature"] = base64.StdEncoding.EncodeToString(x.Digest[:]), string(w.signer.SignExport(x))
+}
+
+// proveBeside writes bytes and path of a payment's own record, which stands beside a leaf.
+func (w *twin) proveBeside(t *testing.T, size int64, beside map[string]any, leaves [][]byte) {
+	at, err := beside["index"].(json.Number).Int64()
+	require.NoError(t, err)
+	path, err := tlog.ProveRecord(size, at, w)
+	require.NoError(t, err)
+	texts, hash := []string{}, tlog.RecordHash(leaves[at])
+	for _, one := range path {
+		texts = append(texts, base64.StdEncoding.EncodeToString(one[:]))
+	}
+	beside["leaf"], beside["leafHash"], beside["path"] = base64.StdEncoding.EncodeToString(leaves[at]), base64.StdEncoding.EncodeToString(hash[:]), texts
 }

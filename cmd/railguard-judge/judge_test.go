@@ -75,6 +75,10 @@ func altered(t *testing.T, page []byte) map[string]struct{ dir, file string } {
 			write(t, dir, list(dir), read(t, dir, list(dir))+"x")
 			resum(t, dir)
 		}),
+		"a list left out": one(bundle.RecordsName, func(dir string) {
+			require.NoError(t, os.Remove(filepath.Join(dir, list(dir))))
+			resum(t, dir)
+		}),
 		"other words": one("README.txt", func(dir string) { edit(t, dir, "README.txt", "a", "b") }),
 		"a stranger": one("stranger.txt", func(dir string) {
 			write(t, dir, "stranger.txt", "x")
@@ -106,8 +110,11 @@ func TestJudgesAgree(t *testing.T) {
 				require.Equal(t, r.Verdict, r.AgainVerdict)
 				require.Equal(t, native.Lists[0], r.List)
 			}
+			require.Equal(t, strings.HasPrefix(r.Kind, "payment."), r.Of != nil)
 		}
-		require.Equal(t, map[string]int{"": native.Export.Leaves - native.Export.Screens, bundle.Same: native.Replay.Same, bundle.NotAgain: native.Replay.NoEvidence}, outcomes)
+		confirmed := native.Replay.Confirmations
+		require.Equal(t, bundle.Confirmations{Same: 3}, confirmed)
+		require.Equal(t, map[string]int{"": native.Export.Leaves - native.Export.Screens - confirmed.Same, bundle.Same: native.Replay.Same + confirmed.Same, bundle.NotAgain: native.Replay.NoEvidence}, outcomes)
 	}
 	carried := ask(t, dir, keys, true)
 	require.Equal(t, examine.Proven, carried.Verdict)
@@ -146,6 +153,26 @@ func TestALyingLogIsSeen(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, different)
+}
+
+// A log can give leave with a judgement that its rules do not give, or say beside it what it does not
+// say. Both judges see which one it is.
+func TestALieAboutAConfirmationIsSeen(t *testing.T) {
+	for says, lie := range liesOf() {
+		dir, txn := lyingBy(t, samplePage, lie)
+		_, err := bundle.Verify(dir, "")
+		require.ErrorIs(t, err, bundle.ErrBundle)
+		a := ask(t, dir, "", true)
+		require.Equal(t, notProven, a.Verdict, says)
+		require.True(t, a.Records)
+		require.Equal(t, err.Error(), a.Error)
+		require.Contains(t, a.Error, "1 decisions come out otherwise")
+		require.Contains(t, a.Error, txn)
+		require.Contains(t, a.Error, says)
+		for _, r := range a.Rows {
+			require.Equal(t, r.Txn == txn && r.Of != nil && r.Kind == "payment.confirmed", r.Outcome == bundle.Different, "%s: leaf %d", says, r.Leaf)
+		}
+	}
 }
 
 // The keys may be given by their hash. Another hash, or another log's keys, are refused.

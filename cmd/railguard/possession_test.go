@@ -63,7 +63,17 @@ func TestMCPTakesProofs(t *testing.T) {
 	require.Equal(t, "missing_field", call("screen", "", "", "").members["code"])
 	require.Equal(t, "PROCEED", call("dry_run", "dry_run", "fifth-over-mcp-000001", "").members["verdict"])
 	require.Equal(t, "UNKNOWN", call("dry_run", "", "", "").members["verdict"])
-	require.True(t, d.tool(s, "get_limits", map[string]any{"token": registered["token"]}).failed, "a stolen token tells no limits")
+	stolen := d.tool(s, "get_limits", map[string]any{"token": registered["token"]})
+	require.True(t, stolen.failed, "a stolen token tells no limits")
+	require.Contains(t, stolen.members["message"], "does not prove")
+	limits := func(act, over string) toolAnswer {
+		proof := proofOf(t, key, act, "limits-over-mcp-00001", over, time.Now())
+		return d.tool(s, "get_limits", map[string]any{"token": registered["token"], "proof": proof})
+	}
+	whole := `{"token":"` + registered["token"].(string) + `"}`
+	require.Equal(t, 25.0, limits("dry_run", whole).members["spentUSDC"])
+	require.True(t, limits("screen", whole).failed, "a proof for another act")
+	require.True(t, limits("dry_run", payment+"}").failed, "a proof for a payment")
 }
 
 // x402Proven (statement P28): a payment over x402 takes a proof over what the payer accepted and signed.

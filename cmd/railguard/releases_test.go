@@ -117,7 +117,8 @@ func writeRelease(t *testing.T, dir string) {
 	require.Equal(t, "REVIEW", review["verdict"])
 	txn, agent := review["txnId"].(string), review["agentId"].(string)
 	o.node.must(t, 200, "POST", "/v1/reviews/"+txn, `{"disposition":"APPROVED","reviewedBy":"carla","notes":"the release's own"}`)
-	o.checkpoint(o.now.Size + 2)
+	o.node.must(t, 200, "POST", "/v1/transactions/"+txn+"/confirm", `{"redeem":true}`)
+	o.checkpoint(o.now.Size + 3)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "raft"), 0o755))
 	server := []string{"--url", o.server.URL, "--key", groupKey, "--data", o.in("none")}
 	save := func(name, text string) {

@@ -54,7 +54,10 @@ func makeBundle(t *testing.T) (o *outsider, dir string) {
 		o.node.must(t, 200, "POST", "/v1/screen", `{"token":"`+token+`",`+body+`}`)
 	}
 	o.node.must(t, 200, "POST", "/v1/screen", `{"token":"not one","amount":5}`)
-	o.checkpoint(o.now.Size + 6)
+	paid := o.node.must(t, 200, "POST", "/v1/screen", `{"token":"`+token+`","amount":6,"cpWallet":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","chain":"base","rail":"usdc","permit":{}}`)
+	o.node.must(t, 200, "POST", "/v1/transactions/"+paid["txnId"].(string)+"/confirm", `{}`)
+	o.node.must(t, 200, "POST", "/v1/permits/redeem", `{"permit":"`+paid["permit"].(string)+`"}`)
+	o.checkpoint(o.now.Size + 9)
 	dir = o.in("may")
 	require.Equal(t, dir+"\n", o.ask("audit", "bundle", "--out", dir, "--url", o.server.URL, "--key", groupKey, "--data", o.in("none")))
 	return o, dir
@@ -66,7 +69,9 @@ func TestBundle(t *testing.T) {
 	o, dir := makeBundle(t)
 	out := o.ask("verify", dir, "--keys", o.keys)
 	require.Contains(t, out, "PROVEN: export, complete from ")
-	require.Contains(t, out, "5 decisions were made again with the list and the policy in the bundle")
+	require.Contains(t, out, "6 decisions were made again with the list and the policy in the bundle")
+	require.Contains(t, out, "2 confirmations and redemptions of payments were judged again with the list and the policy in the bundle, and came out as recorded")
+	require.Contains(t, out, "NOT shown:  whether a payment that was confirmed or redeemed had leave then")
 	require.Contains(t, out, "1 decisions cannot be made again")
 	var report struct {
 		Proven bool
@@ -75,7 +80,7 @@ func TestBundle(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(o.ask("verify", dir, "--keys", o.keys, "-o", "json")), &report))
 	require.True(t, report.Proven)
-	require.Equal(t, [3]int{5, 1, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.DifferentCount})
+	require.Equal(t, [3]int{6, 1, 0}, [3]int{report.Replay.Same, report.Replay.NoEvidence, report.Replay.DifferentCount})
 	require.Len(t, report.Lists, 1)
 	requirePage(t, dir)
 	for _, name := range []string{"README.txt", "bundle.json", "checkpoint.txt", "policies/1.json"} {

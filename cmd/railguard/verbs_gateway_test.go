@@ -97,7 +97,7 @@ func TestGatewayCheck(t *testing.T) {
 	said, err = run(good, "--profile", "shop", "--path", "/orders", "--header", "Order: inv-7", "--header", "content-type: application/json", "--body", order)
 	require.NoError(t, err)
 	require.Equal(t, "permit: POST /orders\n  amount        25.00\n  currency      USD\n  payee         0x2\n  ref           inv-7\n", said)
-	said, err = run(good, "--profile", "shop", "--path", "/orders", "--header", "Order: inv-7", "--body", "-", "-o", "json")
+	said, err = run(good, "--profile", "shop", "--path", "/orders", "--header", "Order: inv-7", "--header", "content-type: application/json", "--body", "-", "-o", "json")
 	require.NoError(t, err)
 	require.Contains(t, said, `{"name":"amount","value":"1.00"}`)
 	said, err = run(good, "--profile", "shop", "--path", "/orders/7", "--method", "GET")
@@ -108,7 +108,8 @@ func TestGatewayCheck(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{good, "--profile", "shop", "--path", "/orders", "--body", order}, exitFailed, "ref: the header Order must be there once"},
+		{[]string{good, "--profile", "shop", "--path", "/orders", "--header", "content-type: application/json", "--body", order}, exitFailed, "ref: the header Order must be there once"},
+		{[]string{good, "--profile", "shop", "--path", "/orders", "--header", "Order: inv-7", "--body", order}, exitFailed, "must be sent with content-type"},
 		{[]string{good, "--profile", "shop", "--path", "/orders?x=1", "--body", order}, exitFailed, "a route takes no query"},
 		{[]string{good, "--profile", "nobody", "--path", "/orders"}, exitFailed, "no such profile"},
 		{[]string{good, "--profile", "shop"}, exitUsage, "go together"},
@@ -142,7 +143,7 @@ func TestGatewayOfANode(t *testing.T) {
 	}
 	key := d.node.newKey(t, `{"name":"an Envoy","roles":["gateway"],"caller":"new"}`)
 	ask := func(target, body string, headers ...string) *httptest.ResponseRecorder {
-		return x402Do(front, key, "POST", gateway.Root+target, body, headers...)
+		return x402Do(front, key, "POST", gateway.Root+target, body, append(headers, "Content-Type", "application/json")...)
 	}
 	const payee, payer = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x857B06519E91E3A54538791BDBB0E22373E36B66"
 	token := d.node.token(t)

@@ -5,12 +5,12 @@ import {whenText, money} from './dom.js';
 const not = {lapsed: 'the leave has ended', agent_status: 'the agent or its operator may not pay now', listed: 'the list names a party of it now', blocked: 'it would be blocked now', unknown: 'this node cannot tell'};
 
 /** leaveWords says what an approval is worth now; bad marks what nobody may pay on. */
-export function leaveWords({approval, payable, payableReason}) {
+export function leaveWords({approval, confirmable, confirmableReason}) {
   if (!approval) return null;
   if (approval.state === 'redeemed') return {text: 'Its leave was taken.', bad: false};
   if (approval.state !== 'open') return {text: `Its leave ended, at the latest ${whenText(approval.until)}: it may not be paid.`, bad: true};
-  if (payable) return {text: `Its leave is open until ${whenText(approval.until)}: it is confirmed before it is paid.`, bad: false};
-  return {text: `It may not be paid now: ${not[payableReason] ?? payableReason}.`, bad: true};
+  if (confirmable) return {text: `Its leave is open until ${whenText(approval.until)}: it is confirmed before it is paid.`, bad: false};
+  return {text: `It may not be paid now: ${not[confirmableReason] ?? confirmableReason}.`, bad: true};
 }
 
 const marks = {late: 'after its hold had ended', overLimit: 'above a limit', notAllowed: 'although it was not allowed', unpermitted: 'without its leave having been taken, which the policy wants'};

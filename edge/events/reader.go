@@ -196,7 +196,7 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 		l.CopyTo(&data, name)
 	}
 	if l.Text("disposition") == leaf.WordApproved && l.Has("payBy") {
-		writePayable(&data, l)
+		writeConfirmable(&data, l)
 	}
 	if o.Audience == leaf.OfPayment && l.Record == nil {
 		data.Optional("agentId", about.agent)
@@ -213,12 +213,12 @@ func (r *Reader) writeEnvelope(e *Event, o *origin, l *edge.Leaf, about *subject
 	r.body, r.data, e.Body = m, data, m
 }
 
-// writePayable says whether an approved payment could be made when it was approved: not if it
+// writeConfirmable says whether an approved payment could be confirmed when it was approved: not if it
 // would have been a BLOCK then.
-func writePayable(data *strictjson.Members, l *edge.Leaf) {
-	data.Bool("payable", !l.Has("recheck"))
+func writeConfirmable(data *strictjson.Members, l *edge.Leaf) {
+	data.Bool("confirmable", !l.Has("recheck"))
 	if l.Has("recheck") {
-		data.Text("payableReason", edge.WhyBlocked(l.Text("recheck", "rule")))
+		data.Text("confirmableReason", edge.WhyBlocked(l.Text("recheck", "rule")))
 	}
 }
 

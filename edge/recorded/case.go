@@ -128,7 +128,7 @@ func (c *Case) readProfiles() {
 		f.User = x.Party.User
 	}
 	f.Policy = c.Policy
-	f.Proven = x.Proof().Good()
+	f.Proven = x.Proof().Good() || x.Paid != nil && x.Paid.Redeem // Whoever redeems has the permit, and need not be the agent.
 	f.UserOnly = f.User != nil && f.ChainSize == 0
 	f.ChainBad = c.hasFlag(leafjson.FlagChainBad)
 	f.RecordedWhitelist = c.hasFlag(leafjson.FlagWhitelist)
@@ -156,7 +156,7 @@ func (c *Case) readEvidence() {
 	version, expires := x.Token()
 	c.operator.Suspended = x.OperatorSuspended
 	*o = engine.Moment{
-		Now: x.At, Amount: x.Amount, Counted: x.Logged != nil, Policy: c.Policy, Version: version, Expires: expires,
+		Now: x.At, Amount: x.Amount, Counted: x.Paid != nil, Policy: c.Policy, Version: version, Expires: expires,
 		Minute: x.Minute, PerHour: x.Hour, DayMeanX100: x.DayMeanX100, Structuring: x.Structuring,
 		AgentNear: x.AgentNear, OperatorNear: x.OperatorNear,
 		Duplicate: x.Used, ListStale: x.ListStale, ListOld: x.ListOld, Operator: &c.operator,
@@ -226,9 +226,10 @@ func (c *Case) Judge(looker *engine.Looker, list *ofac.Index, policy *engine.Pol
 	}
 	live := c.Rules.JudgeLive(&c.Moment)
 	hits.Merge(&live)
-	hits.Leave(c.Record.LeftOut)
+	left := c.leftOut()
+	hits.Leave(left)
 	out.Decision, out.Mask = c.Rules.Decide(&hits, policy), hits.Mask
-	out.Decision.LeaveOut(c.Record.LeftOut)
+	out.Decision.LeaveOut(left)
 	return out
 }
 

@@ -35,7 +35,13 @@ func (p *AgentPatch) Record(j *edge.Judge) (*wire.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	WriteWarnings(&m, edge.WriteEffectiveVelocity(&m, p.next.Velocity, above...))
+	next := *p.profile
+	next.Settings = p.next
+	advice, err := edge.KeyAdviceFor(j, &next)
+	if err != nil {
+		return nil, err
+	}
+	WriteWarnings(&m, append(edge.WriteEffectiveVelocity(&m, p.next.Velocity, above...), advice...))
 	p.grounds.Write(&m)
 	return buildSettings(j, p.profile, p.next, "agent.settings", m)
 }

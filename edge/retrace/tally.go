@@ -339,6 +339,6 @@ func (e *example) writeMembers(m *strictjson.Members) {
 func (s decisionKind) toMembers(rules *engine.RuleSet) (m strictjson.Members) {
 	m.Text("verdict", s.verdict.String())
 	m.TextOrNull("rule", s.rule.Code())
-	m.Text("reason", engine.NameList(rules.FullReason(s.rule, s.sub, s.idle), s.list))
+	m.Text("reason", engine.NameList(rules.FullReason(s.rule, s.sub, s.idle, 0), s.list))
 	return m
 }

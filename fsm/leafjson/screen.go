@@ -21,38 +21,23 @@ type Screen struct {
 	Edge  leaf.Fragment
 
 	Full    bool   // The reader may see what is behind the tipping-off wall, so the reason names the rules that were not in force.
-	Logged  []byte // The leaf that holds the record, where that is the judgement of a confirmed payment; nil otherwise.
-	LeftOut uint32 // Of such a judgement: the rules that were not judged.
+	Paid    *Paid  // Set where the record is the judgement in the leaf of a payment that was confirmed or redeemed.
 	HoldNow string // The state of the hold that AppendHold shows; "": that of the record.
 }
 
 // Open reads a screening record's bytes; the profiles are the caller's to add.
 func (x *Screen) Open(data []byte) error {
-	x.Agent, x.Party, x.HoldNow, x.Logged, x.LeftOut = nil, nil, "", nil, 0
+	x.Agent, x.Party, x.HoldNow, x.Paid = nil, nil, "", nil
 	if err := leaf.DecodeScreen(data, &x.Screen); err != nil {
 		return err
 	}
 	return x.Edge.Read(x.Screen.Edge)
 }
 
-// AdoptRequest takes over what the call of another record told.
-func (x *Screen) AdoptRequest(of *leaf.Fragment) {
-	for _, list := range [...][]requestMember{requestMembers[:], requestExtras[:]} {
-		for _, member := range list {
-			if of.Has(member.tag) {
-				x.Edge.Set(member.tag, of.Get(member.tag))
-			}
-		}
-	}
-	if of.Has(leaf.TagElsewhere) {
-		x.Edge.Set(leaf.TagElsewhere, of.Get(leaf.TagElsewhere))
-	}
-}
-
 // Stored returns the bytes of the leaf that the record stands in.
 func (x *Screen) Stored() []byte {
-	if x.Logged != nil {
-		return x.Logged
+	if x.Paid != nil {
+		return x.Paid.Stored
 	}
 	return leaf.AppendScreen(nil, &x.Screen)
 }
@@ -391,11 +376,19 @@ func (x *Screen) rule(m *strictjson.Members) {
 	}
 }
 
+// LeftOut returns the rules that were not judged again: of a payment that was confirmed or redeemed.
+func (x *Screen) LeftOut() uint32 {
+	if x.Paid == nil {
+		return 0
+	}
+	return x.Paid.Said.LeftOut
+}
+
 // Reason returns the text of the decision; "" if the rule set is unknown.
 func (x *Screen) Reason() string {
 	if set := x.RuleSet(); set != nil {
 		if x.Full {
-			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
+			return engine.NameList(set.FullReason(x.Rule, x.Sub, x.Idle, x.LeftOut()), string(x.Edge.Get(leaf.TagListName)))
 		}
 		return engine.NameList(set.Reason(x.Rule, x.Sub, x.Idle), string(x.Edge.Get(leaf.TagListName)))
 	}

@@ -138,7 +138,7 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 		writeProposed(m, d.Proposed)
 		m.Bool("sarEscalated", false)
 	}
-	c.writePayable(m, l, d)
+	c.writeConfirmable(m, l, d)
 	if err := x.AppendRequest(m, masks[masked]); err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 	return nil
 }
 
-// writePayable writes what became of an approval, until when the payment may be made, whether it may
-// be made now, and if not, why not.
-func (c *Request) writePayable(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) {
-	why, approved := c.Judge.Payable(l, d)
+// writeConfirmable writes what became of an approval, until when it is good, whether a confirmation may
+// give leave now, and if not, why not.
+func (c *Request) writeConfirmable(m *strictjson.Members, l *edge.Leaf, d *edge.Disposition) {
+	why, approved := c.Judge.Confirmable(l, d)
 	if !approved {
 		return
 	}
@@ -182,8 +182,8 @@ func (c *Request) writePayable(m *strictjson.Members, l *edge.Leaf, d *edge.Disp
 	m.Time("until", d.Said.PayBy)
 	m.EndObject()
 	m.Time("payBy", d.Said.PayBy)
-	m.Bool("payable", why == "")
-	m.Optional("payableReason", why)
+	m.Bool("confirmable", why == "")
+	m.Optional("confirmableReason", why)
 }
 
 // writeProposed writes what one person proposed and another has to confirm (four eyes).

@@ -108,13 +108,20 @@ type Replay struct {
 	Match           bool       `json:"match"`
 	Recorded        Judged     `json:"recorded"`
 	Replayed        Judged     `json:"replayed"`
-	Diff            []string   `json:"diff"`
+	Diff            []Differs  `json:"diff"`
 	Assumed         []RuleCode `json:"assumed"`
 	ListDigest      string     `json:"listDigest"`
 	MatcherVersion  int64      `json:"matcherVersion"`
 	ListUnavailable *string    `json:"listUnavailable"`
 
 	Confirmations []ReplayedConfirmation `json:"confirmations,omitempty" doc:"Each time that the payment was confirmed or redeemed, judged again."`
+}
+
+// Differs is something that came out otherwise.
+type Differs struct {
+	Field    string `json:"field" doc:"verdict, rule, reason, triggered or shadow; of a confirmation also leaf.NAME: a member of its leaf that its judgement, or the payment's own record, contradicts"`
+	Recorded string `json:"recorded"`
+	Replayed string `json:"replayed"`
 }
 
 type ReplayedConfirmation struct {

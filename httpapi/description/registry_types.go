@@ -368,7 +368,7 @@ type Reissue struct {
 	AgentFramework    *string      `json:"agentFramework,omitempty" length:"-FieldMax"`
 	SpendPolicy       *SpendPolicy `json:"spendPolicy,omitempty"`
 	OverlapHours      Overlap      `json:"overlapHours,omitempty"`
-	PublicKey         *PublicKey   `json:"publicKey,omitempty" doc:"Another key supersedes older tokens at once, unless overlapHours is told."`
+	PublicKey         *PublicKey   `json:"publicKey,omitempty" doc:"Another key supersedes older tokens at once, unless overlapHours is told. null takes the key away, where calls need not prove one."`
 	Reason            *string      `json:"reason,omitempty" length:"-TextMax"`
 	Actor             *string      `json:"actor,omitempty" length:"-FieldMax"`
 }

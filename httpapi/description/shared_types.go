@@ -245,8 +245,8 @@ type judgedRecord struct {
 	NotHeld            bool            `json:"notHeld,omitempty" doc:"The approval found no room for a hold and counts as spent."`
 	Approval           Approval        `json:"approval,omitempty" doc:"What became of an approval."`
 	PayBy              Time            `json:"payBy,omitempty" doc:"When the approval ends."`
-	Payable            bool            `json:"payable,omitempty" doc:"Whether the approved payment may be made now."`
-	PayableReason      any             `json:"payableReason,omitempty" enum:"lapsed settled redeemed released agent_status listed blocked unknown" doc:"Why it may not."`
+	Confirmable        bool            `json:"confirmable,omitempty" doc:"Whether a confirmation may give leave for the approved payment now. It is no leave itself."`
+	ConfirmableReason  any             `json:"confirmableReason,omitempty" enum:"lapsed settled redeemed released agent_status listed blocked unknown" doc:"Why it gives none."`
 	Recheck            Free            `json:"recheck,omitempty" free:"what the same payment would be today"`
 	Request            RecordedRequest `json:"_request"`
 	Payment            Ending          `json:"payment,omitempty"`

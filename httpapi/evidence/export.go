@@ -19,6 +19,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
 )
@@ -380,7 +381,11 @@ func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	sum := merkle.Leaf(data)
 	x.digest.Write(binary.BigEndian.AppendUint64(nil, index))
 	x.digest.Write(sum[:])
-	known := x.knownProfiles(&l)
+	judged, err := judgementIn(&l)
+	if err != nil {
+		return fmt.Errorf("leaf %d: %w", index, err)
+	}
+	known := x.knownProfiles(&l, judged)
 	if index < x.cursor {
 		return nil
 	}
@@ -393,10 +398,47 @@ func (x *Exporter) writeLeaf(index uint64, data []byte) error {
 	if err := writePath(c, m, &l, x.Point.Size); err != nil {
 		return err
 	}
-	if err := writeProfiles(c, m, &l, x.Point.Size, known); err != nil {
+	if err := x.writeEvidence(&c.Judge, judged, known); err != nil {
 		return err
 	}
 	return x.writeLine()
+}
+
+// judgementIn returns the judgement that a leaf holds; nil: none.
+func judgementIn(l *edge.Leaf) (*leafjson.Screen, error) {
+	if !l.IsJudgement() {
+		return l.Record, nil
+	}
+	judged := new(leafjson.Screen)
+	return judged, judged.OpenPaid(l.Data)
+}
+
+// writeEvidence writes beside a leaf what its judgement is made again from: the profiles that it names,
+// and where it is of a payment that was confirmed or redeemed, the payment's own record, unless that is
+// past its retention. The latter is repeated each time, so that nobody who reads an export has to
+// remember every payment.
+func (x *Exporter) writeEvidence(j *edge.Judge, judged *leafjson.Screen, known func(leaf.Ref) bool) error {
+	if judged == nil {
+		return nil
+	}
+	c, m := x.Request, &x.line
+	if err := writeNamed(c, m, judged, x.Point.Size, known); err != nil || judged.Paid == nil {
+		return err
+	}
+	payment, err := j.LoadLeaf(judged.Paid.Said.ScreenedLeaf)
+	if err != nil {
+		if edge.IsGone(err) && judged.Paid.Said.ScreenedLeaf < x.first {
+			return nil
+		}
+		return err
+	}
+	defer j.DropLeaf()
+	var inner strictjson.Members
+	if err := writePath(c, &inner, &edge.Leaf{Index: payment.Index, Data: payment.Data}, x.Point.Size); err != nil {
+		return err
+	}
+	m.Object("payment", inner)
+	return nil
 }
 
 // profilesHad bounds the profiles that an export remembers as sent. Sending one twice does
@@ -406,21 +448,21 @@ const profilesHad = 65_536
 // knownProfiles says which of a leaf's profiles were sent earlier in the export, and
 // remembers all of them as sent. What was sent before the cursor counts, so that the rest
 // of an export is the same bytes on every node.
-func (x *Exporter) knownProfiles(l *edge.Leaf) func(leaf.Ref) bool {
+func (x *Exporter) knownProfiles(l *edge.Leaf, judged *leafjson.Screen) func(leaf.Ref) bool {
 	if leaf.FormOf(l.Data) == leaf.FormProfile {
 		x.noteProfile(l.Index)
 	}
 	var names [2]bool
-	if l.Record == nil {
+	if judged == nil {
 		return nil
 	}
-	for i, ref := range [...]leaf.Ref{l.Record.Profile, l.Record.User} {
+	for i, ref := range [...]leaf.Ref{judged.Profile, judged.User} {
 		if ref.Hash != [32]byte{} {
 			names[i] = x.noteProfile(ref.Leaf)
 		}
 	}
 	return func(ref leaf.Ref) bool {
-		return ref == l.Record.Profile && names[0] || ref == l.Record.User && names[1]
+		return ref == judged.Profile && names[0] || ref == judged.User && names[1]
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"railguard/audit/proof"
 	"railguard/edge"
 	"railguard/fsm/leaf"
+	"railguard/fsm/leafjson"
 	"railguard/httpapi/border"
 	"railguard/strictjson"
 )
@@ -145,7 +146,7 @@ func writeProof(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uin
 
 // writePath writes a leaf, its hash, its index and its audit path. An event's leaf is text,
 // and is written as a string, which every JSON library preserves. Any other leaf is written
-// in base64, with its content beside it.
+// in base64, with its content beside it, if the caller has opened it.
 func writePath(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint64) error {
 	path, err := c.Records().Audit().Inclusion(l.Index, size)
 	if err != nil {
@@ -157,7 +158,9 @@ func writePath(c *border.Request, m *strictjson.Members, l *edge.Leaf, size uint
 		m.Text("leaf", string(l.Data))
 	} else {
 		m.Text("leaf", base64.StdEncoding.EncodeToString(l.Data))
-		m.Raw("record", l.Shown)
+		if l.Shown != nil {
+			m.Raw("record", l.Shown)
+		}
 	}
 	texts := make([]string, len(path))
 	for i, hash := range path {
@@ -173,10 +176,15 @@ func writeProfiles(c *border.Request, m *strictjson.Members, l *edge.Leaf, size 
 	if l.Record == nil {
 		return nil
 	}
+	return writeNamed(c, m, l.Record, size, had)
+}
+
+// writeNamed adds the profiles that a judgement names.
+func writeNamed(c *border.Request, m *strictjson.Members, x *leafjson.Screen, size uint64, had func(leaf.Ref) bool) error {
 	for _, named := range [...]struct {
 		name string
 		ref  leaf.Ref
-	}{{"profile", l.Record.Profile}, {"userProfile", l.Record.User}} {
+	}{{"profile", x.Profile}, {"userProfile", x.User}} {
 		if named.ref.Hash == [32]byte{} || had != nil && had(named.ref) {
 			continue
 		}

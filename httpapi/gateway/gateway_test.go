@@ -426,14 +426,14 @@ func TestWhatIsItsOwn(t *testing.T) {
 
 func TestTry(t *testing.T) {
 	m := readTestMap(t)
-	head := http.Header{"X-Railguard-Token": {"secret"}}
+	head := http.Header{"X-Railguard-Token": {"secret"}, "Content-Type": {"application/json"}}
 	require.Equal(t, Trial{Profile: "agents", Mode: "screen", Route: "POST /pay", Outcome: "screen", Values: []Reading{
 		{"amount", "25"}, {"chain", "BASE"}, {"currency", "USD"}, {"payee", testPayee}, {"rail", "USDC"}, {"token", "(hidden)"},
 	}}, m.Try("agents", "POST", "/pay", head, []byte(agentsPay)))
 	require.Equal(t, unasked, m.Try("payouts", "GET", "/v1/payouts/po_1", nil, nil).Outcome)
 	require.False(t, m.Try("look", "GET", "/x", nil, nil).Refused)
 	require.True(t, m.Try("agents", "GET", "/x", nil, nil).Refused)
-	wrong := m.Try("agents", "POST", "/pay", nil, []byte(agentsPay))
+	wrong := m.Try("agents", "POST", "/pay", http.Header{"Content-Type": {"application/json"}}, []byte(agentsPay))
 	require.True(t, wrong.Refused)
 	require.Equal(t, "token: the header X-Railguard-Token must be there once", wrong.Message)
 }

@@ -72,13 +72,11 @@ func readBody(head http.Header, body []byte) (any, error) {
 	if len(head["Content-Type"]) > 1 {
 		return nil, &unmapped{"body", "Content-Type stands twice"}
 	}
-	if kind := head.Get("Content-Type"); kind != "" {
-		// As a form the same bytes would be another payment.
-		base, parameters, err := mime.ParseMediaType(kind)
-		charset := parameters["charset"]
-		if err != nil || base != "application/json" && !strings.HasSuffix(base, "+json") || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return nil, &unmapped{"body", "must be sent as application/json"}
-		}
+	// As a form the same bytes would be another payment; and where nothing is said, the API behind may guess a form.
+	base, parameters, err := mime.ParseMediaType(head.Get("Content-Type"))
+	charset := parameters["charset"]
+	if err != nil || base != "application/json" && !strings.HasSuffix(base, "+json") || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return nil, &unmapped{"body", "must be sent with content-type: application/json"}
 	}
 	if coding := head.Get("Content-Encoding"); coding != "" && coding != "identity" {
 		return nil, &unmapped{"body", "must not be compressed"}

@@ -72,16 +72,17 @@ func TestValues(t *testing.T) {
 		head   http.Header
 		member string
 	}{
-		"no content type":   {http.Header{"Idempotency-Key": {"inv-7"}}, ""},
+		"no content type":   {http.Header{"Idempotency-Key": {"inv-7"}}, "body"},
+		"an empty one":      {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {""}}, "body"},
 		"json of a kind":    {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {"application/vnd.pay+json; charset=UTF-8"}}, ""},
 		"a form":            {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {"application/x-www-form-urlencoded"}}, "body"},
 		"text":              {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {"text/plain"}}, "body"},
 		"another charset":   {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {"application/json; charset=utf-16"}}, "body"},
 		"two content types": {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {"application/json", "text/plain"}}, "body"},
-		"compressed":        {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Encoding": {"gzip"}}, "body"},
-		"no header":         {http.Header{}, "ref"},
-		"an empty header":   {http.Header{"Idempotency-Key": {""}}, "ref"},
-		"a header twice":    {http.Header{"Idempotency-Key": {"inv-7", "inv-7"}}, "ref"},
+		"compressed":        {http.Header{"Idempotency-Key": {"inv-7"}, "Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}, "body"},
+		"no header":         {http.Header{"Content-Type": {"application/json"}}, "ref"},
+		"an empty header":   {http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {""}}, "ref"},
+		"a header twice":    {http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {"inv-7", "inv-7"}}, "ref"},
 	} {
 		_, err := r.readValues(c.head, []byte(good))
 		if c.member == "" {
@@ -97,7 +98,7 @@ func TestValues(t *testing.T) {
 func TestPointers(t *testing.T) {
 	m := readTestMap(t)
 	_, r, _ := m.find("POST", "agents/permitted")
-	head := http.Header{"X-Railguard-Token": {"t"}}
+	head := http.Header{"X-Railguard-Token": {"t"}, "Content-Type": {"application/json"}}
 	values, err := r.readValues(head, []byte(`{"items":[{"amount":"1.5"},{"amount":9}],"to/whom":"0x2"}`))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"amount": "1.5", "payee": "0x2", "token": "t"}, values)

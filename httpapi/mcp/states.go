@@ -15,10 +15,10 @@ const (
 // recorded holds what tools read from the record of a transaction.
 type recorded struct {
 	decided
-	Disposition   string `json:"disposition"`
-	Payable       bool   `json:"payable"`
-	PayableReason string `json:"payableReason"`
-	Payment       struct {
+	Disposition       string `json:"disposition"`
+	Confirmable       bool   `json:"confirmable"`
+	ConfirmableReason string `json:"confirmableReason"`
+	Payment           struct {
 		State string `json:"state"`
 	} `json:"payment"`
 	LateSettlement *struct{} `json:"lateSettlement"` // It was settled after it had ended.
@@ -51,16 +51,16 @@ func (d *recorded) state() string {
 // waiting says what to do about a payment of which nothing was said yet.
 func (d *recorded) waiting(name string) string {
 	switch {
-	case d.Verdict == "PROCEED", name == "REVIEW, APPROVED" && d.Payable:
+	case d.Verdict == "PROCEED", name == "REVIEW, APPROVED" && d.Confirmable:
 		return name + toConfirm
 	case name == "REVIEW, APPROVED":
-		switch d.PayableReason {
+		switch d.ConfirmableReason {
 		case "settled", "redeemed":
-			return name + " (" + d.PayableReason + notAgain
+			return name + " (" + d.ConfirmableReason + notAgain
 		case "lapsed", "released", "agent_status", "listed", "blocked":
-			return name + " (" + d.PayableReason + noLeave
+			return name + " (" + d.ConfirmableReason + noLeave
 		}
-		return name + " (" + d.PayableReason + notKnown
+		return name + " (" + d.ConfirmableReason + notKnown
 	case d.Verdict == "REVIEW" && d.Disposition == "REJECTED":
 		return "REVIEW, REJECTED: do not pay. " + d.Reason
 	}

@@ -118,7 +118,7 @@ func (g *Guest) addTools(server *sdk.Server) {
 		},
 		{
 			"get_limits", "Read the limits", "What the agent has spent today, what is held, and what its limits leave.",
-			members{"token": payment["token"]}, []string{"token"}, false, g.tellLimits,
+			members{"token": payment["token"], "proof": `{"type":"string","description":"Proof of the agent's key (railguard-proof+jwt, act dry_run) over the token."}`}, []string{"token"}, false, g.tellLimits,
 		},
 		{
 			"explain", "Explain a verdict", "Which rule decided, what it is about, and what would have to change.",
@@ -283,7 +283,7 @@ func (g *Guest) tryPayment(ctx context.Context, r *http.Request, in arguments) (
 // shown are the members of the API's answers that a tool passes on. None of them is behind
 // the tipping-off wall, even where the key may see more.
 var shown = []string{"dryRun", "verdict", "txnId", "rule", "reason", "agentId", "agentName", "operatorLegalName", "credentialStatus", "screenedAt", "confirmedAt", "hold", "permitExpiresAt", "payment", "lateSettlement", "approval",
-	"payBy", "payable", "payableReason",
+	"payBy", "confirmable", "confirmableReason",
 	"ruleSet", "policyVersion", "listVersion", "index", "warnings"}
 
 // passMembers returns the members of an answer that may be shown; false: the answer is no
@@ -381,8 +381,13 @@ func (d *recorded) members() arguments {
 }
 
 // tellLimits reads the limits of the agent that a credential names. It first makes a dry
-// run without an amount, to learn whether the credential is valid and whose it is.
+// run without an amount, to learn whether the credential is valid and whose it is. A proof is for that
+// dry run, over what the caller told.
 func (g *Guest) tellLimits(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure) {
+	ctx, _, bad := in.takeProof(ctx)
+	if bad != nil {
+		return nil, bad
+	}
 	in["amount"] = json.RawMessage("0")
 	a := g.askAPI(ctx, r, http.MethodPost, "/v1/screen/dry-run", "", in.body())
 	if a.Status != http.StatusOK {

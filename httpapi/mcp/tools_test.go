@@ -162,8 +162,8 @@ func TestVerdictTellsTheDisposition(t *testing.T) {
 		told                 any
 	}{
 		"nobody decided": {"REVIEW", `null`, nil},
-		"approved":       {"REVIEW", `"APPROVED","payBy":"2026-03-23T00:00:00.000Z","payable":true`, "APPROVED"},
-		"lapsed":         {"REVIEW", `"APPROVED","payable":false,"payableReason":"lapsed"`, "APPROVED"},
+		"approved":       {"REVIEW", `"APPROVED","payBy":"2026-03-23T00:00:00.000Z","confirmable":true`, "APPROVED"},
+		"lapsed":         {"REVIEW", `"APPROVED","confirmable":false,"confirmableReason":"lapsed"`, "APPROVED"},
 		"let through":    {"PROCEED", `null,"payment":{"state":"unresolved"}`, nil},
 		"rejected":       {"REVIEW", `"REJECTED"`, "REJECTED"},
 		"escalated":      {"REVIEW", `"ESCALATE_SAR"`, nil},

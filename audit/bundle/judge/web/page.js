@@ -21,7 +21,7 @@
   };
 
   // What is judged: files by their names, whether they are packed, whether this page carried them.
-  let evidence = null, rows = [], standing = "";
+  let evidence = null, rows = [], standing = "", paid = new Map(); // paid: confirmations and redemptions by the leaf of their decision.
 
   const start = async () => {
     const packed = new Blob([decode(at("wasm").textContent)]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -77,11 +77,15 @@
 
   const again = (r) => {
     if (!r.outcome) return "";
+    if (r.noPayment) return "cannot be judged again: the record of its payment is not in this bundle";
     if (r.outcome === "not again") return "cannot be judged again: without a usable credential nothing was judged";
     let text = (r.outcome === "same" ? "" : "DIFFERENT: ") + r.againVerdict + " " + (r.againRule || "");
     if (r.assumed) text += " (taken from the record: " + r.assumed.join(", ") + ")";
     return text;
   };
+
+  // later says what became of a decision when its payment was confirmed or redeemed.
+  const later = (r) => (paid.get(r.leaf) || []).map((p) => p.kind + ", leaf " + p.leaf + ": " + p.verdict + " " + (p.rule || "") + "; judged again: " + again(p)).join(". ");
 
   const showRows = (from) => {
     for (const r of rows.slice(from, from + rowsStep)) {
@@ -99,6 +103,7 @@
       cell(row, r.counterparty);
       cell(row, r.outcome ? (r.list ? "list " + (r.listVersion || "") + ", sha256 " + r.list.slice(0, 16) + "…; " : "no list; ") + (r.policyVersion ? "policy " + r.policyVersion : "no policy") : "");
       cell(row, (r.disposition || "") + " " + (r.by || ""));
+      cell(row, later(r), (paid.get(r.leaf) || []).some((p) => p.outcome === "different") ? "bad" : "");
       at("rows").append(row);
     }
     at("more").hidden = at("rows").children.length >= rows.length;
@@ -113,6 +118,8 @@
     list("signers", answer.keys.lines);
     showFiles(answer.files);
     rows = answer.rows;
+    paid = new Map();
+    for (const r of rows) if (r.of !== undefined) paid.set(r.of, (paid.get(r.of) || []).concat(r));
     standing = !answer.recordsStand ? "NO" : answer.keys.given ? "yes" : "consistent";
     const different = rows.filter((r) => r.outcome === "different").length;
     at("counts").textContent = answer.recordsStand

@@ -7,7 +7,7 @@ import (
 	"railguard/fsm/leaf"
 )
 
-// Why an approved payment may not be made now. The words never change.
+// Why a confirmation gives no leave for an approved payment now. The words never change.
 const (
 	PayLapsed   = "lapsed"       // The approval has ended.
 	PaySettled  = "settled"      // The payment was made.
@@ -19,10 +19,11 @@ const (
 	PayUnknown  = "unknown"      // This node cannot judge the payment again now.
 )
 
-// Payable says whether an approved payment may be made now (Why is ""), and if not, why not.
+// Confirmable says whether a confirmation may give leave for an approved payment now (why is ""), and if not, why
+// not. It is no leave: the log gives it, and this is what one node sees.
 // It returns false if nobody approved the payment. It judges with what this node knows, and in
 // doubt it says no.
-func (j *Judge) Payable(l *Leaf, d *Disposition) (why string, approved bool) {
+func (j *Judge) Confirmable(l *Leaf, d *Disposition) (why string, approved bool) {
 	if !d.Present || d.Said.Disposition != leaf.WordApproved {
 		return "", false
 	}
@@ -59,7 +60,7 @@ func (j *Judge) Payable(l *Leaf, d *Disposition) (why string, approved bool) {
 	return "", true
 }
 
-// WhyBlocked returns why a payment that a rule blocks now may not be made.
+// WhyBlocked returns why a confirmation of a payment that a rule blocks now gives no leave.
 func WhyBlocked(rule string) string {
 	switch {
 	case strings.HasPrefix(rule, "R2_"):

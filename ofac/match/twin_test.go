@@ -202,12 +202,12 @@ func TestEveryListedKeyIsFoundByItsTwins(t *testing.T) {
 		for _, forms := range []map[string]string{keyForms(hash), scriptForms(nestedHash(hash))} {
 			for name, text := range forms {
 				match, ok := compiled.Wallet(text)
-				require.True(t, ok && match.Blocks(), "%s of %s: %s", name, address.Value, text)
+				require.True(t, ok && match.Blocks(), "%s of %s: %s, %v", name, address.Value, text, match)
 			}
 		}
 		match, found := compiled.Wallet(hex.EncodeToString(hash))
 		require.True(t, found && !match.Blocks(), "the bare hash of %s may be it", address.Value)
 	}
-	require.Greater(t, keys, 300)
+	require.Greater(t, keys, 200)
 	t.Logf("%d key hashes, %d token accounts", keys, tokens)
 }

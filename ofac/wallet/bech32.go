@@ -29,7 +29,10 @@ var bech32Prefixes = map[string]bech32Prefix{
 	"kava": prefixCosmosEVM, "sei": prefixCosmosEVM,
 }
 
-const bech32TextMin = 14
+const (
+	bech32TextMin = 14
+	prefixMax     = len("celestia")
+)
 
 // parseBech32 reads bech32 or bech32m with a known prefix.
 func parseBech32(a *Address, token string) bool {
@@ -37,15 +40,18 @@ func parseBech32(a *Address, token string) bool {
 		return false
 	}
 	one := strings.LastIndexByte(token, '1')
-	if one < 1 || one > len("celestia") {
+	var room [prefixMax]byte
+	if one < 1 || one > prefixMax {
 		return false
 	}
-	text := lowerText(token)
-	reading, ok := bech32Prefixes[text[:one]]
+	for i := range one {
+		room[i] = lowerASCII(token[i])
+	}
+	reading, ok := bech32Prefixes[string(room[:one])]
 	if !ok {
 		return false
 	}
-	prefix, data, version, err := bech32.DecodeNoLimitWithVersion(text)
+	prefix, data, version, err := bech32.DecodeNoLimitWithVersion(lowerText(token))
 	if err != nil || len(data) == 0 {
 		return false
 	}

@@ -22,6 +22,8 @@ func TestChain(t *testing.T) {
 		"r9cZA1mLK5R5Am25ArfXFmqgNwjZgnfk59":                                                              "XRP",
 		"4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T":                                                    "SOL",
 		"44AFFq5kSiGBoZ4NMDwYtN18obc8AemS33DBLWs3H7otXft3XjrpDtQGv7SqSsaBYBb98uNbr2VBBEt7f2wfn3RVGQBEP3A": "XMR",
+		"kava1pa78qajm34ypqk6unwwn9tgxrc9evaez54jv86":                                                     "KAVA", // Also 32 bytes in base58.
+		"dgb1qpa78qajm34ypqk6unwwn9tgxrc9evaezfpuzd7":                                                     "DGB",
 		"hello":  "other",
 		"":       "other",
 		"0x1234": "other",

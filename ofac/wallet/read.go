@@ -308,11 +308,13 @@ func (r *Reading) addAddress(address *Address) {
 	r.count++
 }
 
+// parseAddress reads one word. Bech32, which has a checksum, comes before Solana's keys, which have
+// none: an address of 43 letters may have the shape of both.
 func parseAddress(a *Address, token string) bool {
 	if len(token) < bech32TextMin {
 		return false
 	}
-	return parseHex(a, token) || parseBase58(a, token) || parseCash(a, token) || parseBech32(a, token) || parseICAP(a, token)
+	return parseHex(a, token) || parseBech32(a, token) || parseBase58(a, token) || parseCash(a, token) || parseICAP(a, token)
 }
 
 // Addresses returns the different accounts found, the likeliest first.

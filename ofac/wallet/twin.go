@@ -133,8 +133,7 @@ func (a *Address) witness(room *[twinBytesMax]byte) (version byte, program []byt
 // words returns the kind of a bech32 address and its data, five bits in a byte. The payload of a
 // very long address is hashed and has neither.
 func (a *Address) words() (kind bech32Prefix, words []byte) {
-	const longest = len("celestia")
-	for i := range min(int(a.size), longest+1) {
+	for i := range min(int(a.size), prefixMax+1) {
 		if a.payload[i] == '1' {
 			return bech32Prefixes[string(a.payload[:i])], a.payload[i+1 : a.size]
 		}

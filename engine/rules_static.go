@@ -56,7 +56,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name; or the registry says that a tax number of the operator is listed.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RulePartyWallet: {Static: partyWalletListed,
-		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on OFAC's list or on another one with the effect block, whatever the chain or the currency label, itself or as another address of its key (other forms and chains, nested witness programs, token accounts of an owner); or a listed wallet of unmistakable shape stands in any other text of the call.",
+		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on OFAC's list or on another one with the effect block, whatever the chain or the currency label, by itself or by another address of its key; or a listed wallet of unmistakable shape stands in any other text of the call.",
 		Default: "on, final", Params: "none"},
 	RulePartyName: {Static: partyNameListed,
 		Trigger: "The counterparty name is a strong match of a listed name, or an identifier of the counterparty is a listed party's.",

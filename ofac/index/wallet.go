@@ -136,7 +136,7 @@ type walletPosting struct {
 // fileWallets makes the table of listed accounts and of those that are computed of them.
 func (b *builder) fileWallets() (err error) {
 	var postings []walletPosting
-	var room []wallet.Derived
+	var computed []wallet.Derived
 	distinct := map[string]struct{}{}
 	for i, record := range b.addresses {
 		if i%wordsOfStep == 0 {
@@ -154,11 +154,11 @@ func (b *builder) fileWallets() (err error) {
 			continue
 		}
 		distinct[string(listed.AppendKey(nil))] = struct{}{}
-		room = listed.AppendDerived(room[:0])
-		for k := range room {
-			key := room[k].Account.AppendTwinKey(nil)
+		computed = listed.AppendDerived(computed[:0])
+		for k := range computed {
+			key := computed[k].Account.AppendTwinKey(nil)
 			postings = append(postings, walletPosting{string(key), perfect.KeyOf(key), uint32(len(b.addresses) + len(b.derived))})
-			b.derived = append(b.derived, derivedRecord{uint32(i), room[k]})
+			b.derived = append(b.derived, derivedRecord{uint32(i), computed[k]})
 		}
 	}
 	b.walletCount = len(distinct)

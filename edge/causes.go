@@ -17,17 +17,17 @@ func (s *screening) nameCauses() {
 	if s.hits.Mask&engine.SanctionsRules == 0 || f.Token != engine.TokenGood {
 		return
 	}
-	if f.OperatorListed && f.OperatorWallet.Lists.Block() {
+	if f.OperatorListed && f.OperatorWallet.Blocks() {
 		s.addCause(wire.PartyCause(f.OperatorWallet.UID))
 	}
-	if f.PayerListed && f.PayerWallet.Lists.Block() {
+	if f.PayerListed && f.PayerWallet.Blocks() {
 		s.addCause(wire.PartyCause(f.PayerWallet.UID))
 	}
-	if f.PartyListed && f.PartyWallet.Lists.Block() {
+	if f.PartyListed && f.PartyWallet.Blocks() {
 		s.addCause(wire.PartyCause(f.PartyWallet.UID))
 	}
 	f.ListedWallets(func(_ engine.WalletRole, match *ofac.WalletMatch) {
-		if match.Lists.Block() {
+		if match.Blocks() {
 			s.addCause(wire.PartyCause(match.UID))
 		}
 	})

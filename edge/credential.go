@@ -219,7 +219,7 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 	var found issuance
 	if wallet != "" {
 		if match, listed := list.WalletAt(wallet, int64(j.LogTime())); listed {
-			found.walletMatched = found.walletMatched || match.Lists.IsOFAC() // R3 is about OFAC's list; others are asked with each payment.
+			found.walletMatched = found.walletMatched || match.Twin.Sure() && match.Lists.IsOFAC() // R3 is about OFAC's list; others are asked with each payment.
 			found.Evidence = append(found.Evidence, walletEvidence(party, &match, list))
 		}
 	}

@@ -173,6 +173,7 @@ func walletItem(match *ofac.WalletMatch, list *ofac.Index) strictjson.Members {
 	m.Int("score", 1)
 	m.Int("strict", 1)
 	m.Text("outcome", outcomeWords[walletOutcome(match)])
+	m.Optional("why", walletWhy(match))
 	m.Text("ticker", match.Ticker)
 	return m
 }

@@ -41,6 +41,8 @@ func TestMatches(t *testing.T) {
 		{"a listed wallet", edge.MatchQuestion{Wallet: wallet}, "BLOCK", 1},
 		{"a listed wallet of a possible name", edge.MatchQuestion{Wallet: wallet, Name: "Lazarus Groupe"}, "BLOCK", 2},
 		{"nothing", edge.MatchQuestion{}, "CLEAR", 0},
+		{"a listed wallet on another chain", edge.MatchQuestion{Wallet: "kava1px9hz6u24us4z2vkm3t7kps4ugurutuk3uq8me"}, "BLOCK", 1},
+		{"a wallet of the same bytes", edge.MatchQuestion{Wallet: "cosmos1px9hz6u24us4z2vkm3t7kps4ugurutukdf56d7"}, "REVIEW", 1},
 		{"another wallet", edge.MatchQuestion{Wallet: "0x1111111111111111111111111111111111111111"}, "CLEAR", 0},
 	} {
 		v := asked(t, w, c.question)
@@ -57,6 +59,15 @@ func TestMatches(t *testing.T) {
 	require.Equal(t, "27307", string(second.GetStringBytes("uid")))
 	require.False(t, second.Exists("pairs"))
 	require.False(t, second.Exists("context"))
+	require.False(t, first.Exists("why"))
+	for address, why := range map[string]string{
+		"kava1px9hz6u24us4z2vkm3t7kps4ugurutuk3uq8me":   "another address of the same key or script",
+		"cosmos1px9hz6u24us4z2vkm3t7kps4ugurutukdf56d7": "same bytes as a listed wallet, in an address of another kind",
+	} {
+		twin := asked(t, w, edge.MatchQuestion{Wallet: address}).Get("matches", "0")
+		require.Equal(t, why, string(twin.GetStringBytes("why")))
+		require.Equal(t, "0x098B716B8Aaf21512996dC57EB0615e2383E2f96", string(twin.GetStringBytes("alias")), "the listed address")
+	}
 	v = asked(t, w, edge.MatchQuestion{Name: "Lazarus Groupe", Explain: true, Context: ofac.Context{Country: "KP"}, Type: ofac.PartyBusiness})
 	second = v.Get("matches", "0")
 	require.NotEmpty(t, second.GetArray("pairs"))

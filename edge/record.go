@@ -383,6 +383,7 @@ func walletEvidence(party string, match *ofac.WalletMatch, list *ofac.Index) str
 	m.Text("wallet", match.Address)
 	m.Text("ticker", match.Ticker)
 	m.Text("outcome", walletOutcome(match).String())
+	m.Optional("why", walletWhy(match))
 	return m
 }
 
@@ -408,9 +409,17 @@ func nameEvidence(party string, match *ofac.Match, list *ofac.Index) strictjson.
 	return m
 }
 
+// walletWhy says how a wallet is related to the listed one, unless it is that.
+func walletWhy(match *ofac.WalletMatch) string {
+	if !match.Twin.Sure() {
+		return ofac.SubTwin.String()
+	}
+	return match.Twin.String()
+}
+
 // walletOutcome returns what a listed wallet leads to by itself.
 func walletOutcome(match *ofac.WalletMatch) ofac.Outcome {
-	if match.Lists.Block() {
+	if match.Blocks() {
 		return ofac.Listed
 	}
 	return ofac.Possible

@@ -244,7 +244,7 @@ func (j *Judge) keepsListed(old, next *engine.AgentProfile) error {
 			return err
 		}
 		match, found := list.WalletAt(old.OperatorWallet, int64(j.LogTime()))
-		listed = found && match.Lists.Block()
+		listed = found && match.Blocks()
 	}
 	if listed {
 		return MarkChangeable(Refuse("forbidden",

@@ -40,11 +40,11 @@ func reviewedList(f *Facts) Sub {
 		return subOperatorNameReviewed
 	case reviewedName(&f.UserName) != 0:
 		return subUserNameReviewed
-	case f.PartyListed && !f.PartyWallet.Lists.Block():
+	case isReviewed(sureLists(f.PartyListed, &f.PartyWallet)):
 		return subPartyWalletReviewed
-	case f.OperatorListed && !f.OperatorWallet.Lists.Block():
+	case isReviewed(sureLists(f.OperatorListed, &f.OperatorWallet)):
 		return subOperatorWalletReviewed
-	case f.PayerListed && !f.PayerWallet.Lists.Block() || f.otherListed(true, isReviewed) != 0:
+	case f.payerOn(isReviewed) != 0:
 		return subPayerReviewed
 	case f.otherListed(false, isReviewed) != 0:
 		return subWalletReviewed
@@ -54,7 +54,7 @@ func reviewedList(f *Facts) Sub {
 	return 0
 }
 
-func isReviewed(lists ofac.Lists) bool { return !lists.Block() }
+func isReviewed(lists ofac.Lists) bool { return lists != 0 && !lists.Block() }
 
 // reviewedName returns the lists of the first exact match of a name that is not blocked because its
 // list is reviewed; 0: there is none, or a stronger match decides.
@@ -154,8 +154,8 @@ func (f *Facts) listsOf(rule RuleID, sub Sub) ofac.Lists {
 
 // payerOn returns the lists of the wallet that pays, if they are as asked for.
 func (f *Facts) payerOn(are func(ofac.Lists) bool) ofac.Lists {
-	if f.PayerListed && are(f.PayerWallet.Lists) {
-		return f.PayerWallet.Lists
+	if lists := sureLists(f.PayerListed, &f.PayerWallet); are(lists) {
+		return lists
 	}
 	return f.otherListed(true, are)
 }

@@ -100,11 +100,11 @@ func (l *Looker) Look(f *Facts) {
 // the first one counts that blocks, or else the first one on any list.
 func (l *Looker) lookWallets(f *Facts) {
 	look := func(wallet string, match *ofac.WalletMatch, listed *bool) bool {
-		if wallet == "" || *listed && match.Lists.Block() {
+		if wallet == "" || *listed && match.Blocks() {
 			return false
 		}
 		found, ok := f.List.WalletAt(wallet, l.now)
-		if !ok || *listed && !found.Lists.Block() {
+		if !ok || *listed && !found.Blocks() {
 			return false
 		}
 		*match, *listed = found, true

@@ -56,7 +56,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The operator's legal name, or that of the user credential in the call, is a strong match of a listed name; or the registry says that a tax number of the operator is listed.",
 		Default: "on, final", Params: "names.block (may only be tightened)"},
 	RulePartyWallet: {Static: partyWalletListed,
-		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on OFAC's list or on another one with the effect block, whatever the chain or the currency label; or a listed wallet of unmistakable shape stands in any other text of the call.",
+		Trigger: "The counterparty wallet, or another wallet of the payment that does not pay, is on OFAC's list or on another one with the effect block, whatever the chain or the currency label, by itself or by another address of its key; or a listed wallet of unmistakable shape stands in any other text of the call.",
 		Default: "on, final", Params: "none"},
 	RulePartyName: {Static: partyNameListed,
 		Trigger: "The counterparty name is a strong match of a listed name, or an identifier of the counterparty is a listed party's.",
@@ -86,7 +86,7 @@ var staticJudges = map[RuleID]judge{
 		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place; or a text of the call holds an identifier of such a place; or a wallet that pays is none of the operator's, where the institution wants that.",
 		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions, payer.mustBeOperators; mode"},
 	RulePossibleName: {Static: possibleName,
-		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier; or another text of the call holds a listed name or identifier that does not belong there. Or a name, a wallet or an identifier is exactly on a list beside OFAC's that has the effect review. Or the list is too old: nobody fetched, imported or confirmed one for seven days (or what the policy says), or, where the policy says that a late list is reviewed (ofac.onStale), for two days.",
+		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier; or another text of the call holds a listed name or identifier that does not belong there. Or a wallet has the bytes of a listed one in an address of another kind, which only may be its. Or a name, a wallet or an identifier is exactly on a list beside OFAC's that has the effect review. Or the list is too old: nobody fetched, imported or confirmed one for seven days (or what the policy says), or, where the policy says that a late list is reviewed (ofac.onStale), for two days.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs, ofac.reviewAge, ofac.maxAge with ofac.onStale; mode, but not of the list's age"},
 	RuleCredentialContext: {Static: credentialContext,
 		Trigger: "The credential may not be used so: the chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses; or a user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
@@ -178,6 +178,8 @@ func possibleName(f *Facts) Sub {
 		return 6
 	case readInPart(&f.UserName):
 		return 7
+	case f.mayBeListed():
+		return subTwin
 	}
 	return possibleTold(f)
 }

@@ -43,6 +43,7 @@ const (
 	subPayerForeign  Sub = 10 // Of R20.
 	subPayerUnread   Sub = 10 // Of R19.
 	subWalletUnread  Sub = 11 // Of R19.
+	subTwin          Sub = 19 // Of R21.
 )
 
 // ReadWallets reads the member wallets of a screening call. A payee among them stands for cpWallet
@@ -130,11 +131,35 @@ func (f *Facts) ListedWallets(visit func(WalletRole, *ofac.WalletMatch)) {
 	}
 }
 
+// sureLists returns the lists of a wallet that is surely a listed one's; 0: it is on none, or only may
+// be one's (see mayBeListed).
+func sureLists(listed bool, match *ofac.WalletMatch) ofac.Lists {
+	if !listed || !match.Twin.Sure() {
+		return 0
+	}
+	return match.Lists
+}
+
+// mayBeListed reports whether a wallet of the call has the bytes of a listed one in an address of
+// another kind.
+func (f *Facts) mayBeListed() bool {
+	if f.OperatorListed && !f.OperatorWallet.Twin.Sure() || f.PartyListed && !f.PartyWallet.Twin.Sure() || f.PayerListed && !f.PayerWallet.Twin.Sure() {
+		return true
+	}
+	for i := range f.Request.Wallets[:f.Request.WalletCount] {
+		if f.OtherListed&(1<<i) != 0 && !f.OtherWallets[i].Twin.Sure() {
+			return true
+		}
+	}
+	return false
+}
+
 // otherListed returns the lists of the first of the member wallets, that pays or that does not, that
 // are as asked for; 0: there is none.
 func (f *Facts) otherListed(pays bool, are func(ofac.Lists) bool) ofac.Lists {
 	for i := range f.Request.Wallets[:f.Request.WalletCount] {
-		if lists := f.OtherWallets[i].Lists; f.OtherListed&(1<<i) != 0 && (f.Request.Wallets[i].Role == WalletPayer) == pays && are(lists) {
+		lists := sureLists(f.OtherListed&(1<<i) != 0, &f.OtherWallets[i])
+		if lists != 0 && (f.Request.Wallets[i].Role == WalletPayer) == pays && are(lists) {
 			return lists
 		}
 	}
@@ -177,11 +202,11 @@ func (f *Facts) ownsWallet(text string) bool {
 // operatorWalletListed is R4.
 func operatorWalletListed(f *Facts) Sub {
 	switch {
-	case f.OperatorListed && f.OperatorWallet.Lists.IsOFAC():
+	case sureLists(f.OperatorListed, &f.OperatorWallet).IsOFAC():
 		return Sub(min(f.OperatorLevel, 1)) + 1
 	case f.payerOn(ofac.Lists.IsOFAC) != 0:
 		return subPayerListed
-	case f.OperatorListed && f.OperatorWallet.Lists.Block():
+	case sureLists(f.OperatorListed, &f.OperatorWallet).Block():
 		return subOperatorWalletFurther
 	case f.payerOn(ofac.Lists.Block) != 0:
 		return subPayerFurther
@@ -192,11 +217,11 @@ func operatorWalletListed(f *Facts) Sub {
 // partyWalletListed is R6.
 func partyWalletListed(f *Facts) Sub {
 	switch {
-	case f.PartyListed && f.PartyWallet.Lists.IsOFAC():
+	case sureLists(f.PartyListed, &f.PartyWallet).IsOFAC():
 		return 1
 	case f.otherListed(false, ofac.Lists.IsOFAC) != 0:
 		return subWalletListed
-	case f.PartyListed && f.PartyWallet.Lists.Block():
+	case sureLists(f.PartyListed, &f.PartyWallet).Block():
 		return subPartyWalletFurther
 	case f.otherListed(false, ofac.Lists.Block) != 0:
 		return subWalletFurther

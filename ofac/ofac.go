@@ -157,6 +157,9 @@ const (
 // SubReviewSource says of a match that it is exact, on a list that an officer reviews.
 const SubReviewSource = match.SubReviewSource
 
+// SubTwin says of a wallet that it may be a listed one's, and is not surely.
+const SubTwin = match.SubTwin
+
 // The default thresholds of a policy, 1e-4.
 const (
 	ReviewDefault = match.ReviewDefault

@@ -89,7 +89,7 @@ type match struct {
 // walletMatch is the match of a wallet. On a list that is reviewed its party is only a possible one, as
 // in a verdict: nobody is suspended for it.
 func walletMatch(found *ofac.WalletMatch) match {
-	if !found.Lists.Block() {
+	if !found.Blocks() {
 		return match{found.UID, ofac.Possible, true}
 	}
 	return match{found.UID, ofac.Listed, true}

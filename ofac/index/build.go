@@ -9,7 +9,6 @@ import (
 	"railguard/ofac/list"
 	"railguard/ofac/perfect"
 	"railguard/ofac/text"
-	"railguard/ofac/wallet"
 )
 
 // Plan is the input of Make.
@@ -45,6 +44,8 @@ type builder struct {
 	textOf map[string]uint32 // their indices in texts; never iterated
 	former *WordLayer        // Word layer of Plan.Former; nil: there is none that can be used.
 	step   func()
+
+	walletCount int // Distinct listed accounts.
 }
 
 func (b *builder) makeTables() error {
@@ -191,35 +192,6 @@ func (b *builder) nameRecord(entity uint32, kind list.EntityType, name *list.Nam
 	return record
 }
 
-// walletPosting is one address under its canonical key.
-type walletPosting struct {
-	key     string
-	hash    perfect.Key
-	address uint32
-}
-
-// fileWallets makes the table of canonical addresses.
-func (b *builder) fileWallets() (err error) {
-	var postings []walletPosting
-	for i, record := range b.addresses {
-		key := string(wallet.AppendKey(nil, b.texts[record.value]))
-		if key == "" {
-			continue // only blanks: no query can have this key
-		}
-		postings = append(postings, walletPosting{key, perfect.KeyOf([]byte(key)), uint32(i)})
-	}
-	slices.SortFunc(postings, func(p, q walletPosting) int {
-		return cmp.Or(cmp.Compare(p.key, q.key), cmp.Compare(p.address, q.address))
-	})
-	keys := make([]perfect.Key, len(postings))
-	values := make([]uint32, len(postings))
-	for i, posting := range postings {
-		keys[i], values[i] = posting.hash, posting.address
-	}
-	b.wallets, err = perfect.BuildMultimap(keys, values)
-	return err
-}
-
 // exactKey is one form of one name; the posting is name<<4 | form.
 type exactKey struct {
 	hash    perfect.Key
@@ -258,7 +230,7 @@ func (b *builder) fileForms() (err error) {
 }
 
 func (b *builder) countEntries() {
-	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.NameCount), Wallets: b.wallets.Count()}
+	b.counts = Counts{Entries: int(b.entityCount), Names: int(b.NameCount), Wallets: b.walletCount}
 	for i := range b.source {
 		entity := &b.source[i]
 		for rest := entity.Lists; rest != 0; rest &= rest - 1 {

@@ -9,5 +9,6 @@ const (
 	bucketProbeMax   = 64                   // Words read from one bucket of the deletion table.
 	neighboursMax    = 160                  // Words close to one word.
 	joinedPartsBytes = 4                    // Letters of a part of a joined pair.
+	plainBytesMax    = 32                   // The key of an EVM account.
 	walletBytesMax   = 520                  // The key of a wallet: a byte and the longest text that is read.
 )

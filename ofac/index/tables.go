@@ -30,7 +30,8 @@ type Tables struct {
 	identifiers     []IdentifierRow  // In the order of the parties and their facts.
 	identifierForms perfect.Multimap // By family and form: an IdentifierPosting.
 
-	wallets    perfect.Multimap // By canonical address: rows of addresses.
+	wallets    perfect.Multimap // By what all twins of an account share: rows of addresses, and behind them of derived.
+	derived    []derivedRecord  // Accounts that are computed of listed ones.
 	forms      perfect.Multimap // By form of a name: name<<4 | form.
 	Words      WordLayer
 	Pairs      PairFilter
@@ -82,8 +83,8 @@ func (x *Tables) Size() int {
 		total += 4 * len(numbers)
 	}
 	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size() + 8*len(x.Pairs.blocks)
-	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes, furtherBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12, 16
-	total += furtherBytes*len(x.further) + 8*len(x.ends)
+	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes, furtherBytes, derivedBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12, 16, 72
+	total += furtherBytes*len(x.further) + 8*len(x.ends) + derivedBytes*len(x.derived)
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
 		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)
 }

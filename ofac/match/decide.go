@@ -29,6 +29,7 @@ const (
 	SubContained       Sub = 14 // The whole listed name stands among other words.
 	SubTransliterated  Sub = 15 // Read through a transliteration that loses letters; not the listed name in its own script.
 	SubReviewSource    Sub = 16 // All of the entry's sources are ones that do not block.
+	SubTwin            Sub = 18 // A wallet has the bytes of a listed one, in an address of another kind. 17 is another's.
 )
 
 var subWords = [...]string{
@@ -36,6 +37,7 @@ var subWords = [...]string{
 	"party type differs", "vessel", "aircraft", "weak alias", "truncated line", "equal without spaces", "close spelling",
 	"cleared pair", "not on the SDN list", "listed name among other words", "read through a transliteration",
 	"on a list that is reviewed",
+	SubTwin: "same bytes as a listed wallet, in an address of another kind",
 }
 
 // String returns the reason in words, empty for SubNone.

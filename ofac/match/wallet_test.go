@@ -304,7 +304,7 @@ func TestNoRandomWalletIsListed(t *testing.T) {
 			hash[k] = byte(random.Uint32())
 		}
 		spelling := "0x" + hex.EncodeToString(hash)
-		switch i % 8 {
+		switch i % 16 {
 		case 0:
 			spelling = cashOf(0, hash)
 		case 1:
@@ -313,6 +313,14 @@ func TestNoRandomWalletIsListed(t *testing.T) {
 			spelling = bech32Of("bnb", hash)
 		case 3:
 			spelling = "41" + hex.EncodeToString(hash)
+		case 4, 5, 6:
+			spelling = checkedOf(base58.BTCAlphabet, []byte{[]byte{0x00, 0x05, 0x30}[i%16-4]}, hash)
+		case 7, 8:
+			spelling = segwitOf([]string{"bc", "ltc"}[i%16-7], 0, hash)
+		case 9:
+			spelling = bech32Of("kava", hash)
+		case 10:
+			spelling = checkedOf(ripple, []byte{0}, hash)
 		}
 		_, ok := list.Wallet(spelling)
 		require.False(t, ok, spelling)
@@ -321,7 +329,9 @@ func TestNoRandomWalletIsListed(t *testing.T) {
 
 func TestWalletDoesNotAllocate(t *testing.T) {
 	list := mustBuild(t, walletEntities())
-	require.Zero(t, testing.AllocsPerRun(100, func() { list.Wallet("0x098B716B8Aaf21512996dC57EB0615e2383E2f96") }))
+	for _, address := range []string{"0x098B716B8Aaf21512996dC57EB0615e2383E2f96", "0x00000000219ab540356cBB839Cbe05303d7705Fa"} {
+		require.Zero(t, testing.AllocsPerRun(100, func() { list.Wallet(address) }))
+	}
 }
 
 func FuzzWallet(f *testing.F) {

@@ -12,22 +12,27 @@ import (
 type bech32Prefix uint8
 
 const (
-	prefixPlain  bech32Prefix = iota // any data with a valid checksum
-	prefixSegwit                     // BIP 173 and 350: a version, a program
-	prefixEVM                        // the 20 bytes of an EVM account
-	prefixZcash                      // the key hash of a t1 address
+	prefixPlain     bech32Prefix = iota + 1 // any data with a valid checksum
+	prefixSegwit                            // BIP 173 and 350: a version, a program
+	prefixEVM                               // the 20 bytes of an EVM account
+	prefixZcash                             // the key hash of a t1 address
+	prefixCosmos                            // an account of the Cosmos SDK: 20 bytes are the hash of a key
+	prefixCosmosEVM                         // such an account, or that of an EVM key: the chain has both
 )
 
 var bech32Prefixes = map[string]bech32Prefix{
 	"bc": prefixSegwit, "ltc": prefixSegwit, "btg": prefixSegwit, "vtc": prefixSegwit, "dgb": prefixSegwit, "grs": prefixSegwit,
 	"inj": prefixEVM, "one": prefixEVM, "evmos": prefixEVM, "tex": prefixZcash,
-	"bnb": prefixPlain, "zs": prefixPlain, "u": prefixPlain, "addr": prefixPlain, "stake": prefixPlain, "cosmos": prefixPlain,
-	"osmo": prefixPlain, "thor": prefixPlain, "terra": prefixPlain, "kava": prefixPlain, "sei": prefixPlain, "axelar": prefixPlain,
-	"celestia": prefixPlain, "dydx": prefixPlain, "akash": prefixPlain, "juno": prefixPlain, "secret": prefixPlain, "erd": prefixPlain,
-	"ckb": prefixPlain, "ltcmweb": prefixPlain,
+	"zs": prefixPlain, "u": prefixPlain, "addr": prefixPlain, "stake": prefixPlain, "erd": prefixPlain, "ckb": prefixPlain, "ltcmweb": prefixPlain,
+	"bnb": prefixCosmos, "cosmos": prefixCosmos, "osmo": prefixCosmos, "thor": prefixCosmos, "terra": prefixCosmos, "axelar": prefixCosmos,
+	"celestia": prefixCosmos, "dydx": prefixCosmos, "akash": prefixCosmos, "juno": prefixCosmos, "secret": prefixCosmos,
+	"kava": prefixCosmosEVM, "sei": prefixCosmosEVM,
 }
 
-const bech32TextMin = 14
+const (
+	bech32TextMin = 14
+	prefixMax     = len("celestia")
+)
 
 // parseBech32 reads bech32 or bech32m with a known prefix.
 func parseBech32(a *Address, token string) bool {
@@ -35,19 +40,22 @@ func parseBech32(a *Address, token string) bool {
 		return false
 	}
 	one := strings.LastIndexByte(token, '1')
-	if one < 1 || one > len("celestia") {
+	var room [prefixMax]byte
+	if one < 1 || one > prefixMax {
 		return false
 	}
-	text := lowerText(token)
-	reading, ok := bech32Prefixes[text[:one]]
+	for i := range one {
+		room[i] = lowerASCII(token[i])
+	}
+	reading, ok := bech32Prefixes[string(room[:one])]
 	if !ok {
 		return false
 	}
-	prefix, data, version, err := bech32.DecodeNoLimitWithVersion(text)
+	prefix, data, version, err := bech32.DecodeNoLimitWithVersion(lowerText(token))
 	if err != nil || len(data) == 0 {
 		return false
 	}
-	if reading == prefixPlain {
+	if reading == prefixPlain || reading == prefixCosmos || reading == prefixCosmosEVM {
 		a.setPayload(Bech32, []byte(prefix), []byte{'1'}, data)
 		return true
 	}

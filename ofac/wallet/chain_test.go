@@ -22,6 +22,8 @@ func TestChain(t *testing.T) {
 		"r9cZA1mLK5R5Am25ArfXFmqgNwjZgnfk59":                                                              "XRP",
 		"4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T":                                                    "SOL",
 		"44AFFq5kSiGBoZ4NMDwYtN18obc8AemS33DBLWs3H7otXft3XjrpDtQGv7SqSsaBYBb98uNbr2VBBEt7f2wfn3RVGQBEP3A": "XMR",
+		"kava1pa78qajm34ypqk6unwwn9tgxrc9evaez54jv86":                                                     "KAVA", // Also 32 bytes in base58.
+		"dgb1qpa78qajm34ypqk6unwwn9tgxrc9evaezfpuzd7":                                                     "DGB",
 		"hello":  "other",
 		"":       "other",
 		"0x1234": "other",
@@ -38,15 +40,19 @@ func TestKeysOfAReading(t *testing.T) {
 	wallet.Read("0x00c5496aee77c1ba1f0854206a26dda82a81d6d8 TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G and a-note-without-account-1234567890", &reading)
 	var keys []string
 	for n := 0; ; n++ {
-		key, more := reading.AppendKey(nil, n)
+		key, more := reading.AppendTwinKey(nil, n)
 		if !more {
 			break
 		}
 		keys = append(keys, string(key))
 	}
 	require.Greater(t, len(keys), 3)
-	require.Equal(t, string(wallet.AppendKey(nil, "0x00c5496aee77c1ba1f0854206a26dda82a81d6d8")), keys[0])
-	require.Equal(t, string(wallet.AppendKey(nil, "TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G")), keys[1])
+	for n, text := range []string{"0x00c5496aee77c1ba1f0854206a26dda82a81d6d8", "TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"} {
+		var account wallet.Address
+		own, ok := wallet.ReadListed(nil, text, &account)
+		require.True(t, ok)
+		require.Equal(t, string(own), keys[n])
+	}
 	require.True(t, wallet.Several("0x00c5496aee77c1ba1f0854206a26dda82a81d6d8 TNXoiAJ3dct8Fjg4M9fkLFh9S2v9TXc32G"))
 }
 

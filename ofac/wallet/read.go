@@ -77,7 +77,7 @@ func Read(text string, r *Reading) {
 
 // plainEVM reads the commonest kind of text without copying it.
 func (r *Reading) plainEVM(text string) bool {
-	if len(text) != accountDigits+2 || text[0] != '0' || !parseHex(&r.addresses[0], text) {
+	if !ReadPlain(text, &r.addresses[0]) {
 		return false
 	}
 	r.count = 1
@@ -308,11 +308,13 @@ func (r *Reading) addAddress(address *Address) {
 	r.count++
 }
 
+// parseAddress reads one word. Bech32, which has a checksum, comes before Solana's keys, which have
+// none: an address of 43 letters may have the shape of both.
 func parseAddress(a *Address, token string) bool {
 	if len(token) < bech32TextMin {
 		return false
 	}
-	return parseHex(a, token) || parseBase58(a, token) || parseCash(a, token) || parseBech32(a, token) || parseICAP(a, token)
+	return parseHex(a, token) || parseBech32(a, token) || parseBase58(a, token) || parseCash(a, token) || parseICAP(a, token)
 }
 
 // Addresses returns the different accounts found, the likeliest first.
@@ -333,12 +335,12 @@ func (r *Reading) Canonical() (string, bool) {
 	return r.addresses[0].accountText(r.decoded[r.sole.start:r.sole.end]), true
 }
 
-// AppendKey appends key n of the text: the keys of its accounts, then those of the whole
-// text and of its long words as written. It returns false when there is no key n. Some keys
-// are empty.
-func (r *Reading) AppendKey(dst []byte, n int) ([]byte, bool) {
+// AppendTwinKey appends key n of the text: those of its accounts, by which their twins are found,
+// then those of the whole text and of its long words as written. It returns false when there is no
+// key n. Some keys are empty.
+func (r *Reading) AppendTwinKey(dst []byte, n int) ([]byte, bool) {
 	if n < r.count {
-		return r.addresses[n].AppendKey(dst), true
+		return r.addresses[n].AppendTwinKey(dst), true
 	}
 	if n -= r.count; r.joined == 0 {
 		return dst, false
@@ -382,6 +384,28 @@ func AppendKey(dst []byte, listed string) []byte {
 	if r.Sole() {
 		return r.addresses[0].AppendKey(dst)
 	}
+	return r.appendText(dst)
+}
+
+// ReadListed reads a listed address. It appends the key under which it stands with its twins, and
+// returns false for a text that fits no grammar: its key is the text as written, or nothing if it
+// has only blanks.
+func ReadListed(dst []byte, listed string, a *Address) (key []byte, ok bool) {
+	var r Reading
+	Read(listed, &r)
+	if r.Sole() {
+		*a = r.addresses[0]
+		return a.AppendTwinKey(dst), true
+	}
+	return r.appendText(dst), false
+}
+
+// ReadPlain reads an address in the commonest form, 0x and 40 digits, without a Reading.
+func ReadPlain(text string, a *Address) bool {
+	return len(text) == accountDigits+2 && text[0] == '0' && lowerASCII(text[1]) == 'x' && parseHex(a, text)
+}
+
+func (r *Reading) appendText(dst []byte) []byte {
 	if r.joined == 0 {
 		return dst
 	}

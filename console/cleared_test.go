@@ -49,7 +49,7 @@ func (w *tab) puts(s *site, files []string) {
 func (s *site) clears(d *day) {
 	uid := s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)["matches"].([]any)[0].(map[string]any)["uid"].(string)
 	until := time.Now().AddDate(0, 6, 0).Format(time.DateOnly)
-	s.call(0, s.Key, "POST", "/v1/cleared", `{"name":"Nicolas Maduro","uid":"`+uid+`","reason":"a cook in Lyon, born 1990","expiresAt":"`+until+`","clearedBy":"Ann"}`, 201)
+	s.call(0, s.Key, "POST", "/v1/cleared", `{"name":"Nicolas Maduro","uid":"`+uid+`","reason":"a cook in Lyon, born 1990","nameOnly":true,"expiresAt":"`+until+`","clearedBy":"Ann"}`, 201)
 }
 
 // TestClearedPairs: an officer clears a pair from its case with a reason. A page shows who

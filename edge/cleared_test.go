@@ -73,7 +73,8 @@ func TestClearedPairIsVoid(t *testing.T) {
 			settings := *n.settings
 			settings.Index, settings.Cleared = 2, []*wire.ClearedPair{pair}
 			n.settings = &settings
-			uids, until := judges.Now().cleared.findEntries("Lazarus  GROUPE", c.list, testNow)
+			found := judges.Now().cleared.hold(nil, "", "Lazarus  GROUPE", &engine.Told{}, c.list, testNow)
+			uids, until := heldEntries(found, "")
 			question := &MatchQuestion{Name: "Lazarus Groupe"}
 			var judge Judge
 			defer judge.Reset()

@@ -9,9 +9,9 @@ import (
 
 // Identifier is a number or an address, other than a wallet, by which the counterparty is known.
 type Identifier struct {
-	Class   identifier.Class
-	Value   string // As sent.
-	Country string // Of whoever gave it, as sent; "" when not told.
+	Class   identifier.Class `cbor:"1,keyasint"`
+	Value   string           `cbor:"2,keyasint"`           // As sent.
+	Country string           `cbor:"3,keyasint,omitempty"` // Of whoever gave it, as sent; "" when not told.
 }
 
 // IdentifiersMax is how many identifiers the member cpIdentifiers may name.

@@ -1,6 +1,9 @@
 package engine
 
-import "railguard/ofac"
+import (
+	"railguard/ofac"
+	"railguard/ofac/identifier"
+)
 
 // ClearedGrounds is what a clearing rests on (decision 141): what was known, besides the name, of the
 // party that is not the listed one, and for whom it was found out. Texts are as they were told.
@@ -11,6 +14,12 @@ type ClearedGrounds struct {
 	Identifiers []Identifier `cbor:"4,keyasint,omitempty"`
 	Operator    OperatorSlot `cbor:"5,keyasint,omitempty"` // Whose payments the clearing is about; 0: anybody's.
 	Agent       AgentSlot    `cbor:"6,keyasint,omitempty"`
+}
+
+// AddIdentifier adds an identifier of a type that a caller named.
+func (g *ClearedGrounds) AddIdentifier(word, value, country string) {
+	class, _ := identifier.ClassNamed(word)
+	g.Identifiers = append(g.Identifiers, Identifier{class, value, country})
 }
 
 // NameOnly reports whether the clearing rests on the name alone.

@@ -17,6 +17,9 @@ type Identifier struct {
 // IdentifiersMax is how many identifiers the member cpIdentifiers may name.
 const IdentifiersMax = 8
 
+// IdentifierTypes returns the words by which a caller names the types of identifiers.
+func IdentifierTypes() []string { return identifier.Words() }
+
 // ReadIdentifiers reads the member cpIdentifiers of a screening call. An unknown member of one is
 // an error: it could hold an identifier.
 func (r *Request) ReadIdentifiers(raw []byte) []FieldError {

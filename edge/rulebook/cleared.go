@@ -10,7 +10,6 @@ import (
 	"railguard/engine"
 	"railguard/fsm/wire"
 	"railguard/ofac"
-	"railguard/ofac/identifier"
 	"railguard/strictjson"
 )
 
@@ -64,8 +63,7 @@ func (c *ClearedPair) readGrounds(f *strictjson.Fields) {
 			BirthDate: cutText(inner.Text("dateOfBirth", engine.FieldMax)), Country: cutText(inner.Text("country", engine.FieldMax)), Address: cutText(inner.Text("address", engine.FieldMax)),
 		}
 		inner.Items("identifiers", engine.IdentifiersMax, func(item strictjson.Fields) {
-			class, _ := identifier.ClassNamed(item.RequiredOneOf("type", identifier.Words()...))
-			g.Identifiers = append(g.Identifiers, engine.Identifier{Class: class, Value: item.RequiredText("value", engine.FieldMax), Country: item.Text("country", engine.FieldMax)})
+			g.AddIdentifier(item.RequiredOneOf("type", engine.IdentifierTypes()...), item.RequiredText("value", engine.FieldMax), item.Text("country", engine.FieldMax))
 		})
 		c.operatorID, c.agentID = inner.Text("operatorId", engine.FieldMax), inner.Text("agentId", engine.FieldMax)
 		c.given = true

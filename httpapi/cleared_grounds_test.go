@@ -68,7 +68,8 @@ func TestClearingOneDoesNotLetTheOtherThrough(t *testing.T) {
 
 	quiet := n.pays(token, "PROCEED", himself)
 	require.Equal(t, []string{"cleared pair", "1", ""}, []string{textOf(n.hitOn(quiet), "why"), textOf(n.hitOn(quiet), "clearedId"), textOf(n.hitOn(quiet), "clearing")})
-	require.Equal(t, "PROCEED", textOf(answer(t, n.confirmed(quiet, `{}`), 200), "verdict"), "a confirmation holds it against what the record says")
+	born := n.pays(token, "PROCEED", namesake+`,"cpDateOfBirth":"1974"`)
+	require.Equal(t, "PROCEED", textOf(answer(t, n.confirmed(born, `{}`), 200), "verdict"), "a confirmation holds it against what the record says")
 	n.pays(textOf(other, "token"), "PROCEED", himself)
 	for said, why := range map[string]string{
 		theListed: doesNot + "date of birth differs",

@@ -49,7 +49,7 @@ func (w *tab) puts(s *site, files []string) {
 func (s *site) clears(d *day) {
 	uid := s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)["matches"].([]any)[0].(map[string]any)["uid"].(string)
 	until := time.Now().AddDate(0, 6, 0).Format(time.DateOnly)
-	s.call(0, s.Key, "POST", "/v1/cleared", `{"name":"Nicolas Maduro","uid":"`+uid+`","reason":"a cook in Lyon, born 1990","expiresAt":"`+until+`","clearedBy":"Ann"}`, 201)
+	s.call(0, s.Key, "POST", "/v1/cleared", `{"name":"Nicolas Maduro","uid":"`+uid+`","reason":"a cook in Lyon, born 1990","nameOnly":true,"expiresAt":"`+until+`","clearedBy":"Ann"}`, 201)
 }
 
 // TestClearedPairs: an officer clears a pair from its case with a reason. A page shows who
@@ -63,9 +63,9 @@ func TestClearedPairs(t *testing.T) {
 	w := s.window(0)
 	w.signIn(s.key("Olga", "reviewer,policy"))
 	other := s.call(0, s.Key, "POST", "/v1/agents/register", `{"agentName":"Errand bot","agentType":"supervised","operatorLegalName":"Lindqvist Handel AB","purpose":"errands"}`, 201)["token"].(string)
-	pays := func(stopped bool) {
+	pays := func(stopped bool, said ...string) {
 		t.Helper()
-		require.Equal(t, stopped, s.call(0, s.Key, "POST", "/v1/screen", `{"token":"`+other+`","amount":12,"cpName":"Nikolas Maduro"}`, 200)["verdict"] != "PROCEED")
+		require.Equal(t, stopped, s.call(0, s.Key, "POST", "/v1/screen", `{"token":"`+other+`","amount":12,"cpName":"Nikolas Maduro"`+strings.Join(said, "")+`}`, 200)["verdict"] != "PROCEED")
 	}
 	w.at("/cleared", "Cleared pairs")
 	w.shows("#pairs", "No pair is cleared")
@@ -76,6 +76,7 @@ func TestClearedPairs(t *testing.T) {
 	require.NoError(t, err)
 	w.click("button.clear")
 	w.asked("“Nikolas Maduro” is not MADURO MOROS, Nicolas")
+	w.shows("#grounds", "It rests on: born 1962 · country Venezuela.")
 	w.types("dialog textarea", "   ")
 	w.click("dialog button[type=submit]")
 	w.shows("dialog [role=alert]", "Say how you know")
@@ -83,9 +84,11 @@ func TestClearedPairs(t *testing.T) {
 	w.confirm()
 	w.shows(".hit .note", "This pair is cleared")
 	require.Equal(t, "null", w.value(`document.querySelector('button.clear')`))
-	pays(false)
+	pays(true)
+	pays(true, `,"cpCountry":"France"`)
+	pays(false, `,"cpCountry":"Venezuela"`)
 	w.at("/cleared", "Cleared pairs")
-	for _, text := range []string{"nikolas maduro", "MADURO MOROS, Nicolas", "in force", "Olga", "A cook in Lyon, born 1990."} {
+	for _, text := range []string{"nikolas maduro", "MADURO MOROS, Nicolas", "in force", "Olga", "A cook in Lyon, born 1990.", "born 1962 · country Venezuela"} {
 		w.shows("#pairs tbody", text)
 	}
 	w.shows("#totals", "1 pair")
@@ -94,7 +97,7 @@ func TestClearedPairs(t *testing.T) {
 	w.at("/cleared", "Cleared pairs")
 	w.shows("#pairs tbody", "The listed entry changed since")
 	w.shows("#totals", "1 pair, 1 void")
-	pays(true)
+	pays(true, `,"cpCountry":"Venezuela"`)
 	w.at("/cleared?state=force", "Cleared pairs")
 	w.shows("#pairs", "None of that kind")
 	w.puts(s, published(t, listed{9_100_300, "SOMEBODY ELSE LLC", "-0- ", "SAMPLE"}))

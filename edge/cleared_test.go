@@ -73,7 +73,8 @@ func TestClearedPairIsVoid(t *testing.T) {
 			settings := *n.settings
 			settings.Index, settings.Cleared = 2, []*wire.ClearedPair{pair}
 			n.settings = &settings
-			uids, until := judges.Now().cleared.findEntries("Lazarus  GROUPE", c.list, testNow)
+			found := judges.Now().cleared.hold(nil, "", "Lazarus  GROUPE", &engine.Told{}, c.list, testNow)
+			uids, until := heldEntries(found, "")
 			question := &MatchQuestion{Name: "Lazarus Groupe"}
 			var judge Judge
 			defer judge.Reset()
@@ -92,4 +93,51 @@ func TestClearedPairIsVoid(t *testing.T) {
 			require.NotContains(t, displayed, `"cleared":true`)
 		})
 	}
+}
+
+// An operator's key that tries dates of birth in the workbench finds out nothing about a clearing.
+func TestTheWorkbenchTellsOperatorsOfNoGrounds(t *testing.T) {
+	list := sampleWith(t, slices.Clone)
+	digest, _ := list.EntryDigest(lazarus)
+	n, judges := newTestNode(t)
+	settings := *n.settings
+	settings.Index = 2
+	settings.Cleared = []*wire.ClearedPair{{ID: 1, Name: "lazarus groupe", UID: lazarus, EntryDigest: digest, Grounds: engine.ClearedGrounds{BirthDate: "1974"}}}
+	n.settings = &settings
+	for owner, want := range map[string]string{"": `"cleared":true,"clearedId":"1"`, wire.OwnerOperatorPrefix + "x": `"cleared":false}`} {
+		var judge Judge
+		judge.Begin(t.Context(), judges, &Call{Caller: &Caller{Owner: owner}})
+		answer, err := judge.Matches(&MatchQuestion{Name: "Lazarus Groupe", Context: ofac.Context{BirthDate: "1974"}}, list)
+		require.NoError(t, err)
+		require.Contains(t, string(answer), want, "of %q", owner)
+		judge.Reset()
+	}
+}
+
+// The newest pair that holds counts, and of those that do not hold the newest is named.
+func TestOneOfSeveralClearingsIsEnough(t *testing.T) {
+	list := sampleWith(t, slices.Clone)
+	digest, _ := list.EntryDigest(lazarus)
+	pair := func(id uint32, country string, expires engine.Time) *wire.ClearedPair {
+		return &wire.ClearedPair{ID: id, Name: "lazarus groupe", UID: lazarus, EntryDigest: digest, ExpiresAt: expires, Grounds: engine.ClearedGrounds{Country: country}}
+	}
+	pairs := newClearedPairs([]*wire.ClearedPair{pair(1, "FR", testNow+9), pair(2, "FR", testNow+5), pair(3, "JO", testNow+7), pair(4, "IT", testNow+1)})
+	ask := func(country string) (ids []uint32, denied string, uids []uint32, until engine.Time) {
+		found := pairs.hold(nil, partyCounterparty, "Lazarus Groupe", &engine.Told{Context: ofac.Context{Country: country}}, list, testNow)
+		for i := range found {
+			ids, denied = append(ids, found[i].pair.ID), found[i].denied
+		}
+		uids, until = heldEntries(found, partyCounterparty)
+		return ids, denied, uids, until
+	}
+	ids, denied, uids, until := ask("France")
+	require.Equal(t, []uint32{2}, ids)
+	require.Empty(t, denied)
+	require.Equal(t, []uint32{lazarus}, uids)
+	require.Equal(t, testNow+5, until)
+	ids, denied, uids, until = ask("Spain")
+	require.Equal(t, []uint32{4}, ids)
+	require.Equal(t, "country differs", denied)
+	require.Empty(t, uids)
+	require.Zero(t, until, "what silences nothing lapses without a word")
 }

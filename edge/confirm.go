@@ -74,7 +74,7 @@ func PayRecord(j *Judge, l *Leaf, asked *PayAsked) (*wire.Pay, error) {
 // the judge's record.
 func (j *Judge) judgeRecorded(l *Leaf, slot engine.AgentSlot, list *ofac.Index, asked *PayAsked) error {
 	s := &j.screen
-	s.request, s.permit, s.x402, s.again = requestOfRecord(l), asked.permit, asked.x402, true
+	s.request, s.context, s.permit, s.x402, s.again = requestOfRecord(l), contextOfRecord(l), asked.permit, asked.x402, true
 	if err := j.beginFacts(list); err != nil {
 		return err
 	}

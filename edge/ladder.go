@@ -164,7 +164,7 @@ func (j *Judge) DryRun(m *strictjson.Members) error {
 func writeForecast(m *strictjson.Members, j *Judge, d *engine.Decision) {
 	f := &j.screen.facts
 	if f.ChainSize > 0 {
-		m.Text("agentId", j.Terms.AgentID(f.Chain[0].Slot))
+		m.Text("agentId", j.Terms.AgentID(f.AgentSlot()))
 		if d.Verdict == engine.Proceed || d.Verdict == engine.Review {
 			m.Text("agentName", f.Chain[0].AgentName)
 			m.Text("operatorLegalName", f.Chain[0].OperatorLegalName)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"railguard/engine"
-	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -19,6 +18,7 @@ type MatchQuestion struct {
 	Type         ofac.PartyType
 	Context      ofac.Context // Orders equal matches and is part of the explanation; it changes no outcome.
 	Explain      bool         // Explain for each name why it matches, pair by pair.
+	Record       *Leaf        // Cleared pairs are held against what this call said; nil: against Context.
 }
 
 // Matches asks the list as the strictest caller would. Possible matches count on every list,
@@ -45,13 +45,18 @@ func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, res
 		items = append(items, item)
 	}
 	normalised := ofac.NormaliseName(name)
+	clearings := j.Terms.cleared.hold(nil, partyCounterparty, name, j.Terms.toldOf(question, j.call.Caller), list, now)
 	for i := range result.Matches {
 		item := nameItem(&result.Matches[i], list)
 		writeIdentity(&item, result.Matches[i].UID, &question.Context, list)
 		if question.Explain {
 			j.writeExplanation(&item, result.Matches[i].UID, asked, list)
 		}
-		item.Bool("cleared", j.Terms.isCleared(normalised, result.Matches[i].UID, list, now))
+		at := slices.IndexFunc(clearings, func(c clearing) bool { return c.pair.UID == result.Matches[i].UID })
+		item.Bool("cleared", at >= 0 && clearings[at].denied == "")
+		if at >= 0 && j.call.Caller.Institution() {
+			clearings[at].write(&item)
+		}
 		items = append(items, item)
 	}
 	info := j.Terms.Settings.List
@@ -187,11 +192,4 @@ func matchItem(uid uint32, lists ofac.Lists, name, alias string, list *ofac.Inde
 	entry, _ := list.Entry(uid)
 	m.Texts("programs", entry.Programs)
 	return m
-}
-
-// isCleared reports whether a reviewer cleared the pair and the clearing is in force.
-func (t *Terms) isCleared(normalised string, uid uint32, list *ofac.Index, now engine.Time) bool {
-	return slices.ContainsFunc(t.cleared.byName[normalised], func(pair *wire.ClearedPair) bool {
-		return pair.UID == uid && JudgeClearedPair(pair, list, now) == ""
-	})
 }

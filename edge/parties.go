@@ -57,9 +57,7 @@ func (js *Judges) Parties(l *Leaf, m *strictjson.Members) {
 			}
 		}
 		if string(match.GetStringBytes("party")) == "counterparty" { // The call's context describes the counterparty only.
-			party.context = ofac.Context{
-				Country: l.Text("_request", "cpCountry"), BirthDate: l.Text("_request", "cpDateOfBirth"), Address: l.Text("_request", "cpAddress"),
-			}
+			party.context = contextOfRecord(l)
 		}
 		all = append(all, party)
 	}

@@ -62,7 +62,7 @@ func (j *Judge) decideNow(l *Leaf) (presentDecision, error) {
 // factsOfRecord collects the facts of a recorded call as they are today.
 func (j *Judge) factsOfRecord(l *Leaf, list *ofac.Index) error {
 	s := &j.screen
-	s.request = requestOfRecord(l)
+	s.request, s.context = requestOfRecord(l), contextOfRecord(l)
 	s.facts = engine.Facts{
 		Request: &s.request, Now: j.shared.deps.Published.LogTime(), Policy: j.Terms.Policy(), List: list,
 	}
@@ -103,6 +103,11 @@ func requestOfRecord(l *Leaf) engine.Request {
 	_ = request.ReadIdentifiers(l.Raw("_request", "cpIdentifiers"))
 	readElsewhere(&request, l.Text("walletsElsewhere"))
 	return request
+}
+
+// contextOfRecord reads back what a recorded call said of the counterparty besides the name.
+func contextOfRecord(l *Leaf) ofac.Context {
+	return ofac.Context{Country: l.Text("_request", "cpCountry"), BirthDate: l.Text("_request", "cpDateOfBirth"), Address: l.Text("_request", "cpAddress")}
 }
 
 // addStatusHits adds the hits of the live rules about status and ownership, read from a frozen

@@ -77,7 +77,7 @@ func (j *Judge) buildRecord(list *ofac.Index) {
 	f := &s.members
 	*f = leaf.Fragment{}
 	nameOrigin(j, f)
-	nameFound(&s.facts, f, list)
+	s.nameFound(f, list)
 	if name := s.facts.ListNamed(&s.hits); name != "" {
 		f.Set(leaf.TagListName, []byte(name))
 	}
@@ -159,11 +159,12 @@ func nameOrigin(j *Judge, f *leaf.Fragment) {
 }
 
 // nameFound adds the evidence of the list, and what else a replay needs.
-func nameFound(facts *engine.Facts, f *leaf.Fragment, list *ofac.Index) {
+func (s *screening) nameFound(f *leaf.Fragment, list *ofac.Index) {
+	facts := &s.facts
 	if facts.Token != engine.TokenGood {
 		return
 	}
-	items, truncated := listMatches(facts, list)
+	items, truncated := s.listMatches(list)
 	if len(items) > 0 {
 		f.Set(leaf.TagMatches, strictjson.AppendList(nil, items))
 	}
@@ -323,7 +324,7 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 	if j.screen.facts.Token != engine.TokenGood {
 		return
 	}
-	items, truncated := listMatches(&j.screen.facts, list)
+	items, truncated := j.screen.listMatches(list)
 	if len(items) > 0 {
 		m.List("matches", items)
 	}
@@ -333,8 +334,8 @@ func (j *Judge) writeMatches(m *strictjson.Members, list *ofac.Index) {
 }
 
 // listMatches lists the matches within a bound. truncated means that some are left out.
-func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members, truncated bool) {
-	size := 0
+func (s *screening) listMatches(list *ofac.Index) (items []strictjson.Members, truncated bool) {
+	f, size := &s.facts, 0
 	add := func(item strictjson.Members) {
 		if size += len(item); size <= matchesBytesMax {
 			items = append(items, item)
@@ -353,10 +354,12 @@ func listMatches(f *engine.Facts, list *ofac.Index) (items []strictjson.Members,
 	for _, party := range [...]struct {
 		name   string
 		result *ofac.Result
-	}{{"operator", &f.OperatorName}, {"user", &f.UserName}, {"counterparty", &f.PartyName}} {
+	}{{partyOperator, &f.OperatorName}, {partyUser, &f.UserName}, {partyCounterparty, &f.PartyName}} {
 		truncated = truncated || party.result.Truncated
 		for i := range party.result.Matches {
-			add(nameEvidence(party.name, &party.result.Matches[i], list))
+			item := nameEvidence(party.name, &party.result.Matches[i], list)
+			s.writeClearing(&item, party.name, &party.result.Matches[i])
+			add(item)
 		}
 	}
 	addToldEvidence(f, list, add)

@@ -30,8 +30,8 @@ func (js *Judges) Retracing() retrace.Sources {
 			digits, err := js.deps.Secrets.Open(seal.LabelEIN, sealed)
 			return string(digits), err
 		},
-		Cleared: func(name string, list *ofac.Index) []uint32 {
-			uids, _ := js.Now().cleared.findEntries(name, list, js.deps.Published.LogTime())
+		Cleared: func(name string, told *engine.Told, list *ofac.Index) []uint32 {
+			uids, _ := heldEntries(js.Now().cleared.hold(nil, "", name, told, list, js.deps.Published.LogTime()), "")
 			return uids
 		},
 		Panicked: containedTotal.Inc,

@@ -33,6 +33,8 @@ type screening struct {
 	subs     []byte
 	causes   []wire.Cause
 
+	clearings []clearing // Of the names of the call.
+
 	requestHash [32]byte
 	hold        uint32 // In seconds; 0: no hold.
 	reference   string // paymentRef.
@@ -44,7 +46,7 @@ type screening struct {
 	token     string // As sent, with its prefix; "" if it is no string. Like userToken it shares the body's memory.
 	userToken string
 	userGiven bool
-	context   ofac.Context               // More details of the counterparty; no rule reads them.
+	context   ofac.Context               // More details of the counterparty; no rule reads them but through cleared pairs.
 	strangers []strictjson.UnknownMember // Ignored unknown members, for warnings.
 	rounded   bool                       // The amount has more than six decimals, and was rounded up.
 	agent     credentialClaims
@@ -405,7 +407,7 @@ func (j *Judge) checkScope() error {
 	if j.Terms.card(j.shared.cards, f.Chain[0]).operatorID != j.call.Caller.Owner {
 		return ForeignOperator()
 	}
-	if f.User != nil && !slices.Contains(f.User.Agents, f.Chain[0].Slot) && !j.Covers(f.User.Operator) {
+	if f.User != nil && !slices.Contains(f.User.Agents, f.AgentSlot()) && !j.Covers(f.User.Operator) {
 		return ForeignOperator()
 	}
 	return nil

@@ -163,14 +163,14 @@ func TestRetracingReadsTheNode(t *testing.T) {
 		require.ErrorIs(t, err, ofac.ErrBeingCompiled)
 		require.Equal(t, time.Minute, time.Since(began), "patience, in this test's time")
 
-		require.Empty(t, sources.Cleared("Lazarus Groupe", w.List()))
+		require.Empty(t, sources.Cleared("Lazarus Groupe", &engine.Told{}, w.List()))
 		digest, _ := w.List().EntryDigest(27307)
 		w.Must(wire.KindCleared, &wire.ClearedPut{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Pair: wire.ClearedPair{
 			Name: ofac.NormaliseName("Lazarus Groupe"), UID: 27307, EntryDigest: digest, Reason: "r", ExpiresAt: edgetest.Start + engine.Hour,
 		}})
-		require.Equal(t, []uint32{27307}, sources.Cleared("Lazarus Groupe", w.List()))
+		require.Equal(t, []uint32{27307}, sources.Cleared("Lazarus Groupe", &engine.Told{}, w.List()))
 		w.Advance(engine.Hour)
-		require.Empty(t, sources.Cleared("Lazarus Groupe", w.List()))
+		require.Empty(t, sources.Cleared("Lazarus Groupe", &engine.Told{}, w.List()))
 	})
 }
 

@@ -116,6 +116,14 @@ func (f *Facts) OfClearings() bool {
 		len(f.OperatorCleared) > 0 || len(f.UserCleared) > 0 || len(f.PartyCleared) > 0
 }
 
+// AgentSlot returns the agent of the call, 0 without one.
+func (f *Facts) AgentSlot() AgentSlot {
+	if f.ChainSize == 0 {
+		return 0
+	}
+	return f.Chain[0].Slot
+}
+
 // Level is one link of the delegation chain as the live rules see it.
 type Level struct {
 	Row        *AgentRow

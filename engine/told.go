@@ -9,13 +9,16 @@ import (
 
 // Identifier is a number or an address, other than a wallet, by which the counterparty is known.
 type Identifier struct {
-	Class   identifier.Class
-	Value   string // As sent.
-	Country string // Of whoever gave it, as sent; "" when not told.
+	Class   identifier.Class `cbor:"1,keyasint"`
+	Value   string           `cbor:"2,keyasint"`           // As sent.
+	Country string           `cbor:"3,keyasint,omitempty"` // Of whoever gave it, as sent; "" when not told.
 }
 
 // IdentifiersMax is how many identifiers the member cpIdentifiers may name.
 const IdentifiersMax = 8
+
+// IdentifierTypes returns the words by which a caller names the types of identifiers.
+func IdentifierTypes() []string { return identifier.Words() }
 
 // ReadIdentifiers reads the member cpIdentifiers of a screening call. An unknown member of one is
 // an error: it could hold an identifier.

@@ -90,7 +90,7 @@ func TestAnswersWithoutAList(t *testing.T) {
 		{"operator", "POST", "/v1/delegates/create", `{"agentName":"Child","parentAgentId":"` + agent + `"}`},
 		{"reviewer", "GET", "/v1/match?name=x", ""},
 		{"reviewer", "POST", "/v1/match", `{"name":"x"}`},
-		{"reviewer", "POST", "/v1/cleared", `{"name":"x","uid":"1","reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`},
+		{"reviewer", "POST", "/v1/cleared", `{"name":"x","uid":"1","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`},
 	} {
 		require.Equal(t, 503, n.do(call[0], call[1], call[2], call[3]).Code, "%s %s", call[1], call[2])
 	}

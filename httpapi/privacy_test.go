@@ -85,7 +85,7 @@ func TestUsersAreMasked(t *testing.T) {
 func TestClearedNamesAreMasked(t *testing.T) {
 	n := newTestNode(t)
 	uid := member(t, n.do("reviewer", "GET", "/v1/match?name=Lazarus+Group", "").Body.Bytes(), "matches.0.uid")
-	answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupe","uid":"`+uid+`","reason":"another","expiresAt":"2026-04-20T00:00:00Z"}`), 201)
+	answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupe","uid":"`+uid+`","reason":"another","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`), 201)
 	require.Contains(t, n.do("auditor", "GET", "/v1/cleared", "").Body.String(), "lazarus grupe")
 	w := n.do("policy", "GET", "/v1/cleared", "")
 	require.Equal(t, 200, w.Code)

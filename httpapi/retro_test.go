@@ -299,7 +299,7 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	require.Equal(t, 3, hits)
 	require.Contains(t, text, "1 payment of 1 USD and 2 registered parties;")
 	cleared := answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"`+name+`","uid":`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+
-		`,"reason":"our caterer","expiresAt":"2026-04-20T00:00:00Z"}`), 201)
+		`,"reason":"our caterer","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`), 201)
 	hits, text = look()
 	require.Zero(t, hits)
 	require.Equal(t, "0 payments of 0 USD and 0 registered parties; names that are cleared of an entry are left out", text)

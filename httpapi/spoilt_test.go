@@ -77,10 +77,11 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/lists/{id}/entries": {`{"add":[{"id":"e1","kind":"individual","name":"Doe, Jane","aliases":["J. D."],"wallets":["0x1"],"identifiers":[{"type":"passport","value":"T1","country":"IR"}],"countries":["DE"],"reason":"r","until":"2027-01-31"}],"end":["e2"],"replace":true,$why}`},
 	"POST /v1/ofac/rollback":      {`{"force":true,$why}`},
 	"POST /v1/ofac/retro":         {`{"days":1,"listSnapshotId":"$snapshot","against":"$older"}`},
-	"POST /v1/cleared":            {`{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-22","clearedBy":"Ann"}`},
-	"DELETE /v1/cleared/{id}":     {`{$why}`},
-	"POST /v1/backtests":          {`{"policy":{},"from":"2026-03-21","to":"2026-03-22"}`, `{"listSnapshotId":"$snapshot","from":"2026-03-21"}`},
-	"POST /v1/policy/shadow":      {`{"policy":{},"days":1}`, `{"listSnapshotId":"$snapshot"}`},
+	"POST /v1/cleared": {`{"name":"Lazarus Groupe","uid":100,"reason":"r","nameOnly":true,"expiresAt":"2026-04-22","clearedBy":"Ann"}`,
+		`{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-22","grounds":{"dateOfBirth":"1974","country":"JO","address":"Rainbow Street","identifiers":[{"type":"passport","value":"X998877","country":"JO"}],"operatorId":"$operator","agentId":"$agent"}}`},
+	"DELETE /v1/cleared/{id}": {`{$why}`},
+	"POST /v1/backtests":      {`{"policy":{},"from":"2026-03-21","to":"2026-03-22"}`, `{"listSnapshotId":"$snapshot","from":"2026-03-21"}`},
+	"POST /v1/policy/shadow":  {`{"policy":{},"days":1}`, `{"listSnapshotId":"$snapshot"}`},
 
 	"POST /v1/policy/shadow/{id}/promote": {`{$why}`},
 	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
@@ -146,6 +147,7 @@ var spoiltNot = map[string]string{
 	"POST /v1/permits/redeem pay.rail": "TestRedeemOnce", "POST /v1/permits/redeem pay.ref": "TestRedeemOnce", "POST /v1/permits/redeem pay.units": "TestRedeemOnce",
 	"POST /v1/permits/redeem pay.identifiers": "TestRedeemOnce",
 
+	"POST /v1/cleared txnId": "TestClearingsSayWhatTheyRestOn", "POST /v1/match txnId": "TestTheWorkbenchHoldsClearingsAgainstWhatIsAsked",
 	"POST /v1/proposals/{id}/confirm reason":       "needs what another person proposed: TestTwoPersonsOverHTTP",
 	"POST /v1/proposals/{id}/withdraw reason":      "needs what another person proposed: TestTwoPersonsOverHTTP",
 	"POST /v1/webhooks/{id}/redeliver eventId":     "needs an event that a webhook is told of: TestWebhooksOverHTTP",
@@ -197,7 +199,7 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	}
 	review, refused := screened("60"), screened("70")
 	id("", "/v1/transactions/"+refused+"/settle", `{}`)
-	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`)
+	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":100,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`)
 	id("txnId", "/v1/screen", `{"token":"`+token+`","amount":5,"cpName":"Lazarus Group"}`)
 	cases := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)
@@ -347,7 +349,7 @@ func TestEveryParameterIsRead(t *testing.T) {
 			for _, value := range spoiltQueries {
 				query := path + "?" + known[path] + p.Name + "=" + value
 				w := n.do("admin", "GET", query, "")
-				byName := slices.Contains([]string{"fleetId", "against", "paymentRef"}, p.Name) || strings.HasPrefix(path, "/v1/ofac/retro/") || path == "/v1/audit/export"
+				byName := slices.Contains([]string{"fleetId", "against", "paymentRef", "txnId"}, p.Name) || strings.HasPrefix(path, "/v1/ofac/retro/") || path == "/v1/audit/export"
 				require.True(t, w.Code == 400 || byName && w.Code == 404, "%s: %d %s", query, w.Code, w.Body)
 			}
 		}

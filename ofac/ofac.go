@@ -130,6 +130,14 @@ type (
 	IdentifierMatch = match.IdentifierMatch
 	Doubt           = match.Doubt
 	ExplainedPart   = match.ExplainedPart
+	Likeness        = match.Likeness
+)
+
+// How near two tellings of one fact are; see match.Likeness.
+const (
+	Untold = match.Untold
+	Unlike = match.Unlike
+	Same   = match.Same
 )
 
 // The values of the caller's party type.
@@ -181,6 +189,11 @@ func Constants() []Constant { return match.Constants() }
 // CountryCode returns the code (ISO 3166-1 alpha-2) of a country given by its name or its code. It
 // returns "" for an unknown country.
 func CountryCode(name string) string { return match.CountryCode(name) }
+
+// CompareBirths, CompareCountries and CompareAddresses compare two tellings of one fact.
+func CompareBirths(a, b string) Likeness    { return match.CompareBirths(a, b) }
+func CompareCountries(a, b string) Likeness { return match.CompareCountries(a, b) }
+func CompareAddresses(a, b string) Likeness { return match.CompareAddresses(a, b) }
 
 // NormaliseName returns the normal form of a name; see text.NormaliseName.
 func NormaliseName(name string) string { return text.NormaliseName(name) }

@@ -35,7 +35,7 @@ func TestVerbsCallWhatIsDescribed(t *testing.T) {
 		for _, side := range []struct {
 			offered   []field
 			described []description.Field
-		}{{v.fields, operation.BodyFields("spendPolicy", "hold")}, {v.query, operation.QueryFields()}} {
+		}{{v.fields, operation.BodyFields("spendPolicy", "hold", "grounds")}, {v.query, operation.QueryFields()}} {
 			for _, member := range side.described {
 				known[member.Name] = true
 				at := slices.IndexFunc(side.offered, func(f field) bool { return f.memberName() == member.Name })

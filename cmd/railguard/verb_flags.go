@@ -37,6 +37,7 @@ var shortFlags = map[string]string{
 	"allowedCounterpartyTypes": "party-types", "dailyLimitUSDC": "daily-limit", "operatingHours": "hours", "operatorEIN": "operator-ein", "overlapSeconds": "overlap",
 	"slaBreached": "overdue", "underlyingModel": "model", "url": "endpoint", "hold.ttlSeconds": "hold-seconds",
 	"spendPolicy.maxSingleTxUSDC": "max-single", "spendPolicy.dailyLimitUSDC": "daily-limit", "spendPolicy.allowedChains": "chains",
+	"grounds.dateOfBirth": "birth-date", "grounds.country": "country", "grounds.address": "address", "grounds.identifiers": "identifiers", "grounds.operatorId": "operator", "grounds.agentId": "agent",
 	"spendPolicy.allowedRails": "rails", "spendPolicy.counterpartyScreening": "screening", "spendPolicy.noMixerProtocols": "no-mixers",
 }
 
@@ -59,7 +60,7 @@ func (v *verb) followDescription() {
 		return // Calls of the admin listener are not described.
 	}
 	v.keyed = v.keyed || slices.Contains(strings.Fields(operation.Parameters), "idempotencyKey")
-	v.fields = v.completeFields(v.fields, operation.BodyFields("spendPolicy", "hold"))
+	v.fields = v.completeFields(v.fields, operation.BodyFields("spendPolicy", "hold", "grounds"))
 	v.query = v.completeFields(v.query, operation.QueryFields())
 }
 

@@ -121,8 +121,15 @@ var complianceVerbs = []verb{
 	{path: "match name", short: "The same", call: "POST /v1/match", loose: "name", person: showMatches, fields: partyFields},
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", call: "POST /v1/cleared",
-		fields:  []field{{name: "uid", kind: description.NumberField, help: "the listed entry"}},
-		example: `  railguard clear add --name "Lazarus Groupe" --uid 27307 --expires-at 2027-01-01 --by carla --reason "a bakery in Lyon: passport seen"`,
+		fields: []field{
+			{name: "uid", kind: description.NumberField, help: "the listed entry"}, {flag: "txn", name: "txnId"},
+			{name: "grounds.dateOfBirth", flag: "birth-date", help: "what the clearing rests on: the date of birth"}, {name: "grounds.country", flag: "country", help: "the same: the country"},
+			{name: "grounds.address", flag: "address", help: "the same: the postal address"},
+			{name: "grounds.identifiers", flag: "identifiers", kind: description.JSONField, help: `the same: identifiers, [{"type":"passport","value":"…"}]`},
+			{name: "grounds.operatorId", flag: "operator", help: "the operator whose payments the clearing is about"}, {name: "grounds.agentId", flag: "agent", help: "the agent whose payments it is about"},
+		},
+		example: `  railguard clear add --txn txn_ntpya6px --name "Lazarus Groupe" --uid 27307 --expires-at 2027-01-01 --by carla --reason "a bakery in Lyon: passport seen"
+  railguard clear add --name "Lazarus Groupe" --uid 27307 --expires-at 2027-01-01 --by carla --country FR --reason "a bakery in Lyon"`,
 	},
 	{path: "clear list", short: "List cleared pairs", call: "GET /v1/cleared", columns: "clearedId name uid entryName expiresAt inForce void reason clearedBy"},
 	{path: "clear remove", short: "Remove a cleared pair", call: "DELETE /v1/cleared/{cleared}"},

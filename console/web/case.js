@@ -7,7 +7,7 @@ import {sentence, deciding, ladderView, hitView, payment} from './words.js';
 import {decide, withdraw, verbs, officer} from './decide.js';
 import {verify} from './proof.js';
 import {keys} from './keys.js';
-import {clearPair, pairCleared} from './cleared.js';
+import {clearPair, pairCleared, pairDenied} from './cleared.js';
 import {next, pass} from './next.js';
 import {fieldOf, fieldWords, outcomeWords, said} from './fields.js';
 import {leaveWords, paymentWords} from './leave.js';
@@ -32,7 +32,7 @@ export async function hits(record, marks) {
   const q = record._request ?? {};
   let now = null;
   if (q.cpName && api.may('reviewer', 'policy', 'auditor')) {
-    now = await api.call(`/match${api.query({name: q.cpName, cpType: q.cpType, cpCountry: q.cpCountry, cpDateOfBirth: q.cpDateOfBirth, explain: 'true'})}`).catch(() => null);
+    now = await api.call(`/match${api.query({name: q.cpName, cpType: q.cpType, cpCountry: q.cpCountry, cpDateOfBirth: q.cpDateOfBirth, txnId: record.txnId, explain: 'true'})}`).catch(() => null);
   }
   return h('section', {class: 'card'}, h('h2', null, found.length === 1 ? 'The hit' : `${found.length} hits`),
     h('p', {class: 'quiet'}, `List version ${record.listVersion} (${record.ofacSource ?? 'source unknown'}), matcher ${record.matcherVersion}. Letters that differ are marked.`),
@@ -44,9 +44,9 @@ export async function hits(record, marks) {
       const asked = field === 'operator' ? record.operatorLegalName : field === 'user' ? record.userName : said(field, q) ?? match.wallet;
       const today = now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name));
       const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && !match.wallet && !match.identifier && match.party !== 'memo' && !today?.cleared &&
-        h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
+        h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, record, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
       return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), today,
-        [today?.cleared && pairCleared(), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)], `In this payment: ${fieldWords(field, q)}`);
+        [today?.cleared ? pairCleared() : (today ?? match).clearing && pairDenied(today ?? match), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)], `In this payment: ${fieldWords(field, q)}`);
     }));
 }
 

@@ -1,5 +1,6 @@
 // Cleared pairs: a name that resembles a listed one and was found to be somebody else. A
-// cleared pair silences rule R21 for that name and that entry, and has no other effect.
+// cleared pair silences rule R21 for that name and that entry, in payments that say the same of that
+// person as the clearing rests on, and has no other effect.
 
 import {h, put, badge, dialog, field, say, select, table, toast, when} from './dom.js';
 import * as api from './api.js';
@@ -8,20 +9,42 @@ import {officer} from './decide.js';
 const pageSize = 200;
 const voids = {expired: 'It ended.', entry_changed: 'The listed entry changed since: look again and clear it anew.', entry_removed: 'The entry is listed no more.'};
 
-/** clearPair asks why a name is not a listed party, and records it; then is called when it is. */
-export function clearPair(name, match, then) {
+/** groundWords says what a clearing rests on. */
+export function groundWords(grounds, nameOnly) {
+  if (nameOnly) return 'the name alone';
+  if (!grounds) return 'not to be seen with this key';
+  const numbers = (grounds.identifiers ?? []).map((i) => `${i.type} ${i.value}${i.country ? ` (${i.country})` : ''}`);
+  return [['born', grounds.dateOfBirth], ['country', grounds.country], ['address', grounds.address], ['', numbers.join(', ')], ['payments of operator', grounds.operatorId], ['payments of agent', grounds.agentId]]
+    .filter(([, said]) => said).map(([what, said]) => `${what} ${said}`.trim()).join(' · ');
+}
+
+/** toldOf is what a clearing from a case rests on: what the payment says of its counterparty, or else whose payment it is. */
+function toldOf(record, match) {
+  const q = match.party === 'counterparty' ? record._request ?? {} : {};
+  const told = {dateOfBirth: q.cpDateOfBirth, country: q.cpCountry, address: q.cpAddress, identifiers: q.cpIdentifiers};
+  return Object.values(told).some((said) => said?.length) ? told : {operatorId: record.operatorId};
+}
+
+/** clearPair asks why a name in a case is not a listed party, and records it; then is called when it is. */
+export function clearPair(name, match, record, then) {
+  const alone = h('input', {type: 'checkbox', name: 'nameOnly'});
   const reason = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192, 'data-want': 'Say how you know that they are two: who clears a pair answers for it.'});
   const until = h('input', {name: 'until', type: 'date', required: true, value: new Date(Date.now() + 365 * 86400e3).toISOString().slice(0, 10)});
   const by = h('input', {name: 'by', required: true, maxlength: 256, value: officer(), autocomplete: 'name'});
   dialog('Clear this pair?', [h('p', {class: 'action'}, `“${name}” is not ${match.name} (entry ${match.uid}). Rule R21 stays quiet for this name and this entry alone; never a BLOCK.`),
+    h('p', {id: 'grounds'}, `It rests on: ${groundWords(toldOf(record, match))}. A payment that says something else, or nothing of it, or what the listed party has too, asks for a person again.`),
+    h('label', null, alone, ' It rests on the name alone: quiet in every payment that says nothing of the listed party'),
     field('Cleared by', by), field('Why (obligatory)', reason), field('Until', until, 'The pair ends then, and at once when the entry changes.')], 'Clear the pair', 'warn', async () => {
     localStorage.setItem('railguard.officer', by.value.trim());
-    await api.call('/cleared', {method: 'POST', body: {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: by.value.trim()}});
+    await api.call('/cleared', {method: 'POST', body: {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: by.value.trim(), txnId: record.txnId, nameOnly: alone.checked || undefined}});
     toast('The pair is cleared.');
     then?.();
   });
   reason.focus();
 }
+
+/** pairDenied tells that a pair is cleared, and not for what is asked. */
+export const pairDenied = (match) => h('p', {class: 'note warn'}, `Cleared pair ${match.clearedId}: ${match.clearing}. `, h('a', {href: '/console/cleared'}, 'All cleared pairs'));
 
 /** pairCleared tells that a hit is of a pair that is cleared today. */
 export const pairCleared = () => h('p', {class: 'note good'}, 'This pair is cleared: rule R21 stays quiet for this name and this entry. ', h('a', {href: '/console/cleared'}, 'All cleared pairs'));
@@ -57,7 +80,7 @@ export async function showCleared(place, _params, go) {
   function row(p) {
     const name = p.entryName ? h('a', {href: `/console/match${api.query({name: p.entryName})}`}, p.entryName) : h('span', {class: 'quiet'}, 'not on the list in force');
     return [h('a', {href: `/console/match${api.query({name: p.name})}`}, p.name), [name, h('span', {class: 'event'}, `entry ${p.uid}`)],
-      p.inForce ? badge('in force') : [badge('void'), ' ', h('span', {class: 'quiet'}, voids[p.void] ?? p.void)], p.expiresAt ? when(p.expiresAt) : 'no end', [p.clearedBy ?? 'not said', h('span', {class: 'quiet'}, ' ', when(p.clearedAt))], p.reason,
+      p.inForce ? badge('in force') : [badge('void'), ' ', h('span', {class: 'quiet'}, voids[p.void] ?? p.void)], p.expiresAt ? when(p.expiresAt) : 'no end', [p.clearedBy ?? 'not said', h('span', {class: 'quiet'}, ' ', when(p.clearedAt))], groundWords(p.grounds, p.nameOnly), p.reason,
       may ? h('button', {type: 'button', class: 'small takeback', onclick: () => takeBack(p, redraw)}, 'Take back …') : '–'];
   }
 
@@ -66,7 +89,7 @@ export async function showCleared(place, _params, go) {
     const gone = shown.filter((p) => !p.inForce).length;
     put(totals, `${shown.length}${next ? ' and more' : ''} ${shown.length === 1 ? 'pair' : 'pairs'}${gone ? `, ${gone} void` : ''}`);
     put(list, shown.length === 0 ? h('p', {class: 'quiet'}, data.length === 0 ? 'No pair is cleared. A hit of rule R21 can be cleared from its case.' : 'None of that kind.') :
-      table('Cleared pairs', ['Name, as it is compared', 'Listed party', 'State', 'Until', 'Cleared by', 'Why', ''], shown.map(row)),
+      table('Cleared pairs', ['Name, as it is compared', 'Listed party', 'State', 'Until', 'Cleared by', 'Rests on', 'Why', ''], shown.map(row)),
     next && h('button', {type: 'button', onclick: () => more(next).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
   }
 
@@ -83,7 +106,7 @@ export async function showCleared(place, _params, go) {
     say('Cleared pairs brought up to date');
   }
 
-  put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Cleared pairs'), totals), h('p', {class: 'quiet'}, 'A name that resembles a listed one and was found to be somebody else. Rule R21 stays quiet for the pair until it ends or the listed entry changes; a BLOCK is never cleared.'),
+  put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Cleared pairs'), totals), h('p', {class: 'quiet'}, 'A name that resembles a listed one and was found to be somebody else. Rule R21 stays quiet for the pair until it ends or the listed entry changes, in payments that say the same as the clearing rests on and nothing that the listed party has too; a BLOCK is never cleared.'),
     form, h('section', {class: 'card'}, list));
   await more();
 }

@@ -2,7 +2,7 @@
 
 import {h, put, field, select, badge, say, money} from './dom.js';
 import * as api from './api.js';
-import {pairCleared} from './cleared.js';
+import {pairCleared, pairDenied} from './cleared.js';
 import {hitView, ladderView, sentence} from './words.js';
 import {ruleName} from './policywords.js';
 
@@ -29,7 +29,7 @@ export async function showMatch(place) {
     try {
       const got = await api.call(`/match${api.query({...members, explain: 'true'})}`);
       put(results, h('section', {class: 'card'}, h('h2', null, 'Answer ', badge(got.outcome)), h('p', {class: 'quiet'}, `List version ${got.listVersion}. ${got.matches.length === 0 ? 'None of its parties comes near' : got.matches.length === 1 ? 'One of its parties comes near' : `${got.matches.length} of its parties come near`}${got.truncated ? '; there are more' : ''}.`),
-        got.matches.map((m) => hitView(m, members.name ?? members.wallet, null, m, m.cleared && pairCleared(), 'As asked'))));
+        got.matches.map((m) => hitView(m, members.name ?? members.wallet, null, m, m.cleared ? pairCleared() : m.clearing && pairDenied(m), 'As asked'))));
     } catch (error) {
       put(results, h('p', {class: 'note bad'}, error.message));
     }

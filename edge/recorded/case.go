@@ -97,6 +97,9 @@ func (c *Case) OtherTold() string {
 		string(edge.Get(leaf.TagIdentifiers)) + string(edge.Get(leaf.TagMemo))
 }
 
+// Told returns what the call says of its counterparty besides the name.
+func (c *Case) Told() engine.Told { return c.Facts.ToldOf(ReadText(c.Record.Edge.Get(leaf.TagBirth))) }
+
 // ReadText returns the text of a JSON string, and "" for any other value. A call is read in the
 // same way.
 func ReadText(raw []byte) (text string) {

@@ -28,11 +28,11 @@ func TestRetroPassesOverAPanic(t *testing.T) {
 	sources := w.Judges.Retracing()
 	panics, cleared := 0, sources.Cleared
 	sources.Panicked = func() { panics++ }
-	sources.Cleared = func(name string, list *ofac.Index) []uint32 {
+	sources.Cleared = func(name string, told *engine.Told, list *ofac.Index) []uint32 {
 		if name == "Acme Inc" || name == "Paper Tiger Holding" {
 			panic("a fault of ours")
 		}
-		return cleared(name, list)
+		return cleared(name, told, list)
 	}
 	r := retrace.NewRetro(w, w.Store, w.Leaf, sources, slog.New(slog.DiscardHandler))
 	r.SetRest(0)

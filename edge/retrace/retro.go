@@ -271,10 +271,10 @@ func (r *Retro) lookAtParties(ctx context.Context, view *fsm.View, policy *engin
 // lookAtParty asks the lists about one party.
 func (r *Retro) lookAtParty(view *fsm.View, f engine.Facts, target wire.Target, slot uint32, compared *lists, hits *[]wire.RetroHit) {
 	if f.ChainSize > 0 {
-		f.OperatorCleared = r.clearedEntries(f.Chain[0].OperatorLegalName, compared)
+		f.OperatorCleared = r.clearedEntries(f.Chain[0].OperatorLegalName, f.ToldOfPayer(), compared)
 	}
 	if f.User != nil {
-		f.UserCleared = r.clearedEntries(f.User.LegalName, compared)
+		f.UserCleared = r.clearedEntries(f.User.LegalName, f.ToldOfPayer(), compared)
 	}
 	hit, found := r.askLists(&f, compared)
 	if target == wire.TargetAgent {
@@ -288,17 +288,17 @@ func (r *Retro) lookAtParty(view *fsm.View, f engine.Facts, target wire.Target, 
 
 // clearedEntries returns the entries that an officer has cleared for a name by today: what was
 // cleared once raises no new alert.
-func (r *Retro) clearedEntries(name string, compared *lists) []uint32 {
+func (r *Retro) clearedEntries(name string, told engine.Told, compared *lists) []uint32 {
 	if name == "" {
 		return nil
 	}
-	return r.sources.Cleared(name, compared.now)
+	return r.sources.Cleared(name, &told, compared.now)
 }
 
 // operatorFacts returns facts that ask the list for an operator's name.
 func operatorFacts(view *fsm.View, slot uint32) (f engine.Facts) {
 	if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
-		f.Chain[0], f.ChainSize = &engine.AgentProfile{OperatorLegalName: profile.LegalName}, 1
+		f.Chain[0], f.ChainSize = &engine.AgentProfile{OperatorLegalName: profile.LegalName, Operator: profile.Slot}, 1
 	}
 	return f
 }
@@ -387,7 +387,7 @@ func (r *Retro) lookAtRecord(ctx context.Context, data []byte, run *wire.RetroRu
 	r.asked++
 	runtime.Gosched() // This lets a call that waits for a core run after one name at most.
 	r.payer.Policy.CONS = party.cons
-	f := engine.Facts{Request: c.Facts.Request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.Facts.Request.Name, compared)}
+	f := engine.Facts{Request: c.Facts.Request, Policy: policy, ChainSize: 1, PartyCleared: r.clearedEntries(c.Facts.Request.Name, c.Told(), compared)}
 	f.Chain[0] = &r.payer
 	hit, found := r.askLists(&f, compared)
 	if !found && f.PartyCleared == nil { // If entries are cleared for the name, the answer is not remembered, because a clearing can be taken back meanwhile.

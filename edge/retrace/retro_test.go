@@ -291,6 +291,27 @@ func TestRetroAndClearedPairs(t *testing.T) {
 	require.Empty(t, hits(t, w))
 }
 
+// An entry that was cleared for one of two people of a name raises an alert of the other's payment.
+func TestRetroHoldsClearingsAgainstRecords(t *testing.T) {
+	w := edgetest.New(t)
+	_, token := w.Registered("")
+	pays := func(born string) string {
+		l := w.Screened(edgetest.Admin(), `{"token":"`+token+`","amount":1,"cpName":"Lazarus Papere","cpDateOfBirth":"`+born+`"}`)
+		return l.Text("txnId")
+	}
+	pays("1974")
+	other := pays("1980")
+	w.Activate(added(w, "LAZARUS PAPER"))
+	digest, _ := w.List().EntryDigest(900_001)
+	w.Must(wire.KindCleared, &wire.ClearedPut{Common: wire.Common{Fragment: []byte(`"by":"x"`)}, Pair: wire.ClearedPair{
+		Name: ofac.NormaliseName("Lazarus Papere"), UID: 900_001, EntryDigest: digest, Reason: "r", Grounds: engine.ClearedGrounds{BirthDate: "1974"},
+	}})
+	screenPast(t, leading(w))
+	all := hits(t, w)
+	require.Len(t, all, 1)
+	require.Equal(t, other, all[0].target)
+}
+
 // An unreadable record delays a run only until patience is over.
 func TestRetroWaitsForWhatItCannotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,8 +29,9 @@ type Sources struct {
 	Reference func(keyID, text string) engine.ReferenceKey
 	// EIN opens an operator's tax number.
 	EIN func(sealed []byte) (string, error)
-	// Cleared returns the entries of a list that an officer has cleared for a name, as of now.
-	Cleared func(name string, list *ofac.Index) []uint32
+	// Cleared returns the entries of a list that an officer has cleared, as of now, for a name of whom
+	// a call says so much.
+	Cleared func(name string, told *engine.Told, list *ofac.Index) []uint32
 	// Panicked counts a panic that was contained.
 	Panicked func()
 }

@@ -2,6 +2,7 @@ package rulebook
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/valyala/fastjson"
 
@@ -18,11 +19,16 @@ const clearedMax = 366 * engine.DayLength
 // ClearedPair says that a name which resembles a listed one belongs to somebody else (decision
 // 44).
 type ClearedPair struct {
-	name string // As the caller wrote it.
-	pair wire.ClearedPair
+	name  string // As the caller wrote it.
+	txnID string // The case from which the pair is cleared; "": none.
+	given bool   // The caller says on what the clearing rests, if on nothing but the name.
+	pair  wire.ClearedPair
+
+	operatorID, agentID string // Of the grounds, as the caller wrote them.
 }
 
-// ReadClearedPair reads a name, the uid of an entry, the expiry of the clearing and its reason.
+// ReadClearedPair reads a name, the uid of an entry, on what the clearing rests, its expiry and its
+// reason.
 func ReadClearedPair(j *edge.Judge, f *strictjson.Fields) (ClearedPair, error) {
 	name := f.RequiredName("name")
 	uid := readUID(f, "uid")
@@ -41,7 +47,81 @@ func ReadClearedPair(j *edge.Judge, f *strictjson.Fields) (ClearedPair, error) {
 	if name != "" && pair.Name == "" {
 		f.Invalid("name", "must have letters or digits")
 	}
-	return ClearedPair{name, pair}, f.Err()
+	cleared := ClearedPair{name: name, pair: pair, txnID: f.Text("txnId", engine.FieldMax)}
+	cleared.readGrounds(f)
+	return cleared, f.Err()
+}
+
+// readGrounds reads on what a clearing rests (decision 141): the members of grounds, or the name
+// alone by nameOnly. With txnId neither is needed.
+func (c *ClearedPair) readGrounds(f *strictjson.Fields) {
+	nameOnly, _ := f.Flag("nameOnly")
+	c.given = nameOnly
+	g := &c.pair.Grounds
+	if inner, ok := f.Nested("grounds"); ok {
+		*g = engine.ClearedGrounds{
+			BirthDate: cutText(inner.Text("dateOfBirth", engine.FieldMax)), Country: cutText(inner.Text("country", engine.FieldMax)), Address: cutText(inner.Text("address", engine.FieldMax)),
+		}
+		inner.Items("identifiers", engine.IdentifiersMax, func(item strictjson.Fields) {
+			g.AddIdentifier(item.RequiredOneOf("type", engine.IdentifierTypes()...), item.RequiredText("value", engine.FieldMax), item.Text("country", engine.FieldMax))
+		})
+		c.operatorID, c.agentID = inner.Text("operatorId", engine.FieldMax), inner.Text("agentId", engine.FieldMax)
+		c.given = true
+		switch none := g.NameOnly() && c.operatorID == "" && c.agentID == ""; {
+		case nameOnly && !none:
+			f.Invalid("nameOnly", "must not be true beside grounds")
+		case !nameOnly && none:
+			f.Invalid("grounds", "must name what the clearing rests on; nameOnly says that it is the name alone")
+		}
+	}
+	if !c.given && c.txnID == "" {
+		f.Missing("grounds")
+	}
+}
+
+// settleGrounds returns what a clearing rests on. Where the caller does not say, that is what the record
+// of its case says of the party: the officer clears what the screen showed. Where it says nothing, the
+// clearing is for that operator's payments.
+func (c *ClearedPair) settleGrounds(j *edge.Judge, terms *edge.Terms) (grounds engine.ClearedGrounds, err error) {
+	grounds = c.pair.Grounds
+	var known bool
+	if grounds.Operator, known = terms.ParseOperator(c.operatorID); c.operatorID != "" && !known {
+		return grounds, edge.InvalidField("grounds.operatorId", "is no operator's id")
+	}
+	if grounds.Agent, known = terms.ParseAgent(c.agentID); c.agentID != "" && !known {
+		return grounds, edge.InvalidField("grounds.agentId", "is no agent's id")
+	}
+	if c.txnID == "" {
+		return grounds, nil
+	}
+	l, err := j.Record(c.txnID)
+	if err != nil {
+		return grounds, err
+	}
+	told, known := terms.ToldOfRecord(&l, c.name)
+	switch {
+	case !known:
+		return grounds, edge.InvalidField("txnId", "is a payment that names nobody so")
+	case c.given:
+		return grounds, nil
+	}
+	grounds = engine.ClearedGrounds{
+		BirthDate: cutText(told.Context.BirthDate), Country: cutText(told.Context.Country), Address: cutText(told.Context.Address), Identifiers: told.Identifiers,
+	}
+	if grounds.NameOnly() {
+		grounds.Operator = told.Operator
+	}
+	return grounds, nil
+}
+
+// cutText takes the blanks around a text away, and cuts it behind the last word that is whole within
+// the bound.
+func cutText(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= engine.FieldMax {
+		return text
+	}
+	return text[:max(strings.LastIndexByte(text[:engine.FieldMax+1], ' '), 0)]
 }
 
 // readUID reads the id of a listed entry: a number, or the string that matches show.
@@ -78,6 +158,9 @@ func (c *ClearedPair) Record(j *edge.Judge) (*wire.ClearedPut, error) {
 		return nil, edge.MarkChangeable(edge.InvalidField("name", "blocks by itself as the entry "+entry.Primary+": a BLOCK is never cleared"))
 	}
 	pair := c.pair
+	if pair.Grounds, err = c.settleGrounds(j, j.Terms); err != nil {
+		return nil, err
+	}
 	pair.EntryDigest = entry.Digest
 	var m strictjson.Members
 	m.Text("name", c.name)
@@ -87,6 +170,9 @@ func (c *ClearedPair) Record(j *edge.Judge) (*wire.ClearedPut, error) {
 	m.Time("expiresAt", pair.ExpiresAt)
 	m.Text("reason", pair.Reason)
 	m.TextOrNull("clearedBy", pair.By)
+	m.Object("grounds", j.Terms.WriteGrounds(&pair.Grounds))
+	m.Bool("nameOnly", pair.Grounds.NameOnly())
+	m.Optional("txnId", c.txnID)
 	m.Uint("listVersion", j.Terms.Settings.ListVersion)
 	common, err := j.Recorded(m, engine.FilterKey(engine.FilterName, pair.Name))
 	return &wire.ClearedPut{Common: common, Pair: pair}, err

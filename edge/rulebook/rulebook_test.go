@@ -120,18 +120,18 @@ func TestRetroScreeningsAreAgainstAnEarlierList(t *testing.T) {
 func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
 	w := edgetest.New(t)
 	for _, c := range []struct{ body, code, param string }{
-		{`{"uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "name"},
-		{`{"name":"…","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
-		{`{"name":"Lazarus Groupe","reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "uid"},
-		{`{"name":"Lazarus Groupe","uid":"0","reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
-		{`{"name":"Lazarus Groupe","uid":4294967296,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r"}`, "missing_field", "expiresAt"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-03-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2027-03-24T00:00:00Z"}`, "invalid_field", "expiresAt"},
-		{`{"name":"Lazarus Groupe","uid":5,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
-		{`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
-		{`{"name":"Lazarus Group","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
-		{`{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer","expiresAt":"2026-04-20T00:00:00Z","clearedBy":"Jo"}`, "", ""},
+		{`{"uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "name"},
+		{`{"name":"…","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Groupe","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "uid"},
+		{`{"name":"Lazarus Groupe","uid":"0","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
+		{`{"name":"Lazarus Groupe","uid":4294967296,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true}`, "missing_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-03-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2027-03-24T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":5,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
+		{`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Group","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z","clearedBy":"Jo"}`, "", ""},
 	} {
 		t.Run(c.body, func(t *testing.T) {
 			j, f := w.Begin(edgetest.Admin(), c.body)

@@ -67,6 +67,8 @@ type ClearedPair struct {
 	Reason      string      `cbor:"6,keyasint"`
 	By          string      `cbor:"7,keyasint"`
 	At          engine.Time `cbor:"8,keyasint,omitempty"` // Set by Apply.
+
+	Grounds engine.ClearedGrounds `cbor:"9,keyasint,omitzero"` // Zero: the clearing rests on the name alone, as those did that were made before there were grounds.
 }
 
 // ClearedPut adds a cleared pair or removes one.

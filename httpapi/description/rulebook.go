@@ -281,10 +281,12 @@ var rulebookOperations = []Operation{
 			{Name: "cpCountry"},
 			{Name: "cpDateOfBirth"},
 			{Name: "cpAddress"},
+			{Name: "txnId", Text: "cleared pairs are held against what this payment says of the party"},
 			{Name: "explain", Text: "with the numbers that made the score", Of: "", Tags: `enum:"true false"`},
 		},
-		Answers: []Answer{{Status: 200, Of: Matches{}}},
-		Codes:   Codes{422: "missing_field invalid_field", 503: "sanctions_data_unavailable"},
+		Answers:  []Answer{{Status: 200, Of: Matches{}}},
+		Refusals: "404",
+		Codes:    Codes{404: "not_found", 422: "missing_field invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
 		Name: "askMatch", Look: "match", Route: "POST /v1/match", Tag: "lists", Scope: Reference, Roles: "reviewer auditor policy",
@@ -298,10 +300,12 @@ var rulebookOperations = []Operation{
 			CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax"`
 			CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax"`
 			CpAddress     *string `json:"cpAddress,omitempty" length:"-NameRunesMax"`
+			TxnID         *string `json:"txnId,omitempty" length:"-FieldMax" doc:"cleared pairs are held against what this payment says of the party"`
 			Explain       *bool   `json:"explain,omitempty" doc:"with the numbers that made the score"`
 		}{}, Example: `{"name": "Nicola Maduro", "cpType": "individual"}`},
-		Answers: []Answer{{Status: 200, Of: Matches{}}},
-		Codes:   Codes{422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
+		Answers:  []Answer{{Status: 200, Of: Matches{}}},
+		Refusals: "404",
+		Codes:    Codes{404: "not_found", 422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
 		Name: "listCleared", Route: "GET /v1/cleared", Tag: "lists", Scope: Institution, Roles: "reviewer auditor policy",
@@ -318,15 +322,18 @@ var rulebookOperations = []Operation{
 		Summary:    "Clear a name of a possible match",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			Name      string  `json:"name" length:"-NameRunesMax" pattern:"\\S"`
-			UID       UID     `json:"uid"`
-			Reason    string  `json:"reason" length:"-TextMax" pattern:"\\S"`
-			ExpiresAt string  `json:"expiresAt" length:"10-256" format:"date-time" doc:"in the future, and within a year"`
-			ClearedBy *string `json:"clearedBy,omitempty" length:"-FieldMax"`
-		}{}, Example: `{"name": "Lazarus Groupe", "uid": 27307, "reason": "our caterer", "expiresAt": "2027-01-01"}`},
+			Name      string          `json:"name" length:"-NameRunesMax" pattern:"\\S"`
+			UID       UID             `json:"uid"`
+			Reason    string          `json:"reason" length:"-TextMax" pattern:"\\S"`
+			ExpiresAt string          `json:"expiresAt" length:"10-256" format:"date-time" doc:"in the future, and within a year"`
+			ClearedBy *string         `json:"clearedBy,omitempty" length:"-FieldMax"`
+			TxnID     *string         `json:"txnId,omitempty" length:"-FieldMax" doc:"the case: its payment says what the clearing rests on"`
+			Grounds   *ClearedGrounds `json:"grounds,omitempty" doc:"what the clearing rests on, in place of what the case says"`
+			NameOnly  *bool           `json:"nameOnly,omitempty" doc:"it rests on the name alone"`
+		}{}, Example: `{"name": "Lazarus Groupe", "uid": 27307, "reason": "our caterer", "expiresAt": "2027-01-01", "grounds": {"country": "FR"}}`},
 		Answers:  []Answer{{Status: 201, Text: "Created.", Of: ClearedChange{}, Headers: "Replayed"}, proposedAnswer},
-		Refusals: "409",
-		Codes:    Codes{409: "limit_reached invalid_transition", 422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "limit_reached invalid_transition", 422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},
 	},
 	{
 		Name: "removeCleared", Route: "DELETE /v1/cleared/{id}", Tag: "lists", Scope: Institution, Roles: "reviewer",

@@ -391,7 +391,9 @@ type Match struct {
 	Score       Number `json:"score,omitempty"`
 	Strict      Number `json:"strict,omitempty"`
 	Outcome     string `json:"outcome"`
-	Cleared     bool   `json:"cleared,omitempty"`
+	Cleared     bool   `json:"cleared,omitempty" doc:"an officer cleared the pair, and the clearing holds for what is asked"`
+	ClearedID   string `json:"clearedId,omitempty"`
+	Clearing    string `json:"clearing,omitempty" doc:"why the cleared pair does not hold"`
 	Ticker      string `json:"ticker,omitempty"`
 	Why         string `json:"why,omitempty"`
 	Explanation string `json:"explanation,omitempty"`
@@ -430,32 +432,52 @@ type Matches struct {
 	OFACSource string `json:"ofacSource"`
 }
 
+type ClearedGrounds struct {
+	DateOfBirth string             `json:"dateOfBirth,omitempty" length:"-FieldMax"`
+	Country     string             `json:"country,omitempty" length:"-FieldMax"`
+	Address     string             `json:"address,omitempty" length:"-FieldMax"`
+	Identifiers []GroundIdentifier `json:"identifiers,omitempty" items:"-8"`
+	OperatorID  string             `json:"operatorId,omitempty" length:"-FieldMax" doc:"whose payments the clearing is about"`
+	AgentID     string             `json:"agentId,omitempty" length:"-FieldMax"`
+}
+
+type GroundIdentifier struct {
+	Type    string  `json:"type" enum:"bic iban lei tax_id registration national_id passport imo mmsi aircraft_tail email website phone duns account"`
+	Value   string  `json:"value" length:"-FieldMax"`
+	Country *string `json:"country,omitempty" length:"-FieldMax" doc:"Of whoever gave it."`
+}
+
 type ClearedPair struct {
-	ClearedID string  `json:"clearedId"`
-	Name      string  `json:"name"`
-	UID       string  `json:"uid"`
-	EntryName *string `json:"entryName" doc:"as the active list calls the entry; null: it is listed no more"`
-	ExpiresAt *string `json:"expiresAt" format:"date-time"`
-	InForce   bool    `json:"inForce"`
-	Void      any     `json:"void" schema:"{\"enum\": [\"expired\", \"entry_changed\", \"entry_removed\", null]}" doc:"why it is in force no more"`
-	Reason    string  `json:"reason"`
-	ClearedBy *string `json:"clearedBy"`
-	ClearedAt Time    `json:"clearedAt"`
+	ClearedID string          `json:"clearedId"`
+	Name      string          `json:"name"`
+	UID       string          `json:"uid"`
+	EntryName *string         `json:"entryName" doc:"as the active list calls the entry; null: it is listed no more"`
+	ExpiresAt *string         `json:"expiresAt" format:"date-time"`
+	InForce   bool            `json:"inForce"`
+	Void      any             `json:"void" schema:"{\"enum\": [\"expired\", \"entry_changed\", \"entry_removed\", null]}" doc:"why it is in force no more"`
+	Grounds   *ClearedGrounds `json:"grounds" doc:"what the clearing rests on; null for keys that see no names"`
+	NameOnly  bool            `json:"nameOnly" doc:"it rests on the name alone"`
+	Reason    string          `json:"reason"`
+	ClearedBy *string         `json:"clearedBy"`
+	ClearedAt Time            `json:"clearedAt"`
 }
 
 type ClearedChange struct {
-	ClearedID  string  `json:"clearedId"`
-	Name       string  `json:"name,omitempty"`
-	Normalised string  `json:"normalised,omitempty"`
-	UID        string  `json:"uid,omitempty"`
-	EntryName  string  `json:"entryName,omitempty"`
-	ExpiresAt  *string `json:"expiresAt,omitempty" format:"date-time"`
-	Removed    bool    `json:"removed,omitempty"`
-	RemovedAt  Time    `json:"removedAt,omitempty"`
-	Reason     *string `json:"reason"`
-	Actor      *string `json:"actor,omitempty"`
-	ClearedBy  *string `json:"clearedBy,omitempty"`
-	ClearedAt  Time    `json:"clearedAt,omitempty"`
-	EventID    string  `json:"eventId,omitempty"`
-	Unchanged  bool    `json:"unchanged,omitempty"`
+	ClearedID  string          `json:"clearedId"`
+	Name       string          `json:"name,omitempty"`
+	Normalised string          `json:"normalised,omitempty"`
+	UID        string          `json:"uid,omitempty"`
+	EntryName  string          `json:"entryName,omitempty"`
+	ExpiresAt  *string         `json:"expiresAt,omitempty" format:"date-time"`
+	Removed    bool            `json:"removed,omitempty"`
+	RemovedAt  Time            `json:"removedAt,omitempty"`
+	Grounds    *ClearedGrounds `json:"grounds,omitempty"`
+	NameOnly   bool            `json:"nameOnly,omitempty"`
+	TxnID      string          `json:"txnId,omitempty"`
+	Reason     *string         `json:"reason"`
+	Actor      *string         `json:"actor,omitempty"`
+	ClearedBy  *string         `json:"clearedBy,omitempty"`
+	ClearedAt  Time            `json:"clearedAt,omitempty"`
+	EventID    string          `json:"eventId,omitempty"`
+	Unchanged  bool            `json:"unchanged,omitempty"`
 }

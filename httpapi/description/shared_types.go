@@ -134,8 +134,10 @@ type PartyMatch struct {
 	ReadAs            string `json:"readAs,omitempty" doc:"What the call's identifier was read as."`
 	Member            string `json:"member,omitempty" doc:"The member of the call that hit."`
 
-	Cleared bool   `json:"cleared,omitempty"`
-	Why     string `json:"why,omitempty"`
+	Cleared   bool   `json:"cleared,omitempty"`
+	ClearedID string `json:"clearedId,omitempty" doc:"The cleared pair that silenced the match, or that does not hold in this call."`
+	Clearing  string `json:"clearing,omitempty" doc:"Why the cleared pair does not hold."`
+	Why       string `json:"why,omitempty"`
 }
 
 type LadderStep struct {

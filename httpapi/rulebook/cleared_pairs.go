@@ -14,10 +14,12 @@ import (
 )
 
 // A cleared pair (decision 44, "Cleared pairs") is a name that resembles a listed one and
-// was found to be someone else. It suppresses R21, never a BLOCK. It is void when it
-// expires or when the listed entry changes.
+// was found to be someone else. It suppresses R21, never a BLOCK, in calls that say the same of that
+// person as the clearing rests on (decision 141). It is void when it expires or when the listed entry
+// changes.
 
-// clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?}.
+// clearPair is POST /v1/cleared {"name","uid","reason","expiresAt","clearedBy"?} and what the clearing
+// rests on: "txnId", "grounds" or "nameOnly".
 func clearPair(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	pair, err := rulebook.ReadClearedPair(&c.Judge, &f)
@@ -46,7 +48,7 @@ func renderCleared(c *border.Request, l *edge.Leaf, m *strictjson.Members) error
 	c.Status = http.StatusCreated
 	l.CopyTo(m, "name", "normalised", "uid", "entryName")
 	m.Raw("expiresAt", l.Raw("expiresAt"))
-	l.CopyTo(m, "reason", "clearedBy")
+	l.CopyTo(m, "grounds", "nameOnly", "txnId", "reason", "clearedBy")
 	m.Text("clearedAt", l.Text("time"))
 	m.Text("eventId", l.Text("eventId"))
 	return nil
@@ -97,6 +99,12 @@ func listCleared(c *border.Request) (border.Answer, error) {
 		why := edge.JudgeClearedPair(pair, list, now)
 		m.Bool("inForce", why == "")
 		m.TextOrNull("void", why)
+		if c.Key.SeesAll() {
+			m.Object("grounds", c.Judge.Terms.WriteGrounds(&pair.Grounds))
+		} else {
+			m.Null("grounds")
+		}
+		m.Bool("nameOnly", pair.Grounds.NameOnly())
 		m.Text("reason", pair.Reason)
 		m.TextOrNull("clearedBy", pair.By)
 		m.Time("clearedAt", pair.At)

@@ -52,6 +52,13 @@ func matchName(c *border.Request) (border.Answer, error) {
 	if err := matchContext(c, &question); err != nil {
 		return border.Answer{}, err
 	}
+	if id := c.Query("txnId"); id != "" {
+		record, err := c.Judge.Record(id)
+		if err != nil {
+			return border.Answer{}, err
+		}
+		question.Record = &record
+	}
 	m, err := c.Judge.Matches(&question, list)
 	if err != nil {
 		return border.Answer{}, err

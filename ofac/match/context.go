@@ -7,7 +7,6 @@ import (
 
 	"railguard/ofac/list"
 	"railguard/ofac/place"
-	"railguard/ofac/text"
 )
 
 // Context is what a caller may say about a named party besides the name. It never softens a
@@ -211,11 +210,11 @@ const (
 // differ: a party has many, so that means little.
 func addressAgreement(asked string, listed []string) Agreement {
 	agreement := Agreement{Kind: list.FactPostalAddress, Asked: asked}
-	words := strings.Fields(string(text.AppendWords(nil, asked, false)))
+	words := addressWords(asked)
 	best := addressWordsMin - 1
 	for _, address := range listed {
 		shared := 0
-		for _, word := range strings.Fields(string(text.AppendWords(nil, address, false))) {
+		for _, word := range addressWords(address) {
 			if len(word) >= addressLettersMin && slices.Contains(words, word) {
 				shared++
 			}

@@ -65,6 +65,13 @@ func IsGeneric(word []byte) bool {
 	return ok && class <= genericClass || text.BusinessWords.Has(word) || text.PlaceWords.Has(word)
 }
 
+// BitsMost is the most that a word says, and PairLeast the least by which a name is bounded for each of
+// its words: an initial that fits says no more.
+const (
+	BitsMost  = 2200
+	PairLeast = 600
+)
+
 // The most bits of words that say little.
 const (
 	GrammarBits = 170 // An article or a particle.
@@ -79,7 +86,7 @@ const (
 	unseenLetters = 6
 	unseenBits    = 1300 // Of a word of so many letters.
 	unseenLetter  = 80   // For each letter more or less.
-	unseenMost    = 2200
+	unseenMost    = BitsMost
 	listedLeast   = 1 << 14 // A shorter list counts as one of so many entries.
 	listedBonus   = 200     // A word that several listed entries have is so much rarer among ordinary names.
 )

@@ -84,7 +84,7 @@ func (l *WordLayer) noteHolders() {
 		for last := false; !last; row++ {
 			token := l.Tokens[row].Read()
 			if token.Count == 1 {
-				weight += token.Weight
+				weight += max(token.Weight, PairLeast)
 			}
 			l.Begins[token.Word] = token.pairLetter()
 			person = person || token.Part != PartNone

@@ -82,9 +82,11 @@ type scorer struct {
 
 // sideBound bounds the evidence of the names of one kind.
 type sideBound struct {
-	room  int32 // Bits that a name may have beside those of its words.
-	lost  int32 // The most that surplus words cost.
-	least int32 // The least bits that count.
+	whole   int32 // Bits that a name may have because each of its words has its pair.
+	form    int32 // Bits that it may have because of its legal form.
+	lacking int32 // The least that a word costs that has no pair.
+	lost    int32 // The most that surplus words cost.
+	least   int32 // The least bits that count.
 }
 
 func sideOf(person bool) int {
@@ -353,14 +355,17 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 
 // boundScore prepares the bounds by which names are skipped.
 func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
-	c.most, c.loosely = [2]sideBound{{0, 0, -1 << 30}, {0, 0, -1 << 30}}, 0
+	c.most, c.loosely = [2]sideBound{{least: -1 << 30}, {least: -1 << 30}}, 0
 	c.noteLetters(l)
 	if c.unbounded || c.trace != nil {
 		return // An explanation compares every name, and a test compares what the bounds leave out.
 	}
 	n, review := c.numbers, reviewThreshold(q)
-	c.most[0] = sideBound{n.wholePerson, n.outsideMost, n.leastBits(review, true)}
-	c.most[1] = sideBound{max(n.wholeOther, n.wholeGeneric) + n.formSame, n.otherOutsideMost, n.leastBits(review, false)}
+	c.most[0] = sideBound{whole: n.wholePerson, lost: n.outsideMost, least: n.leastBits(review, true)}
+	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), lacking: n.missingWord, lost: n.otherOutsideMost, least: n.leastBits(review, false)}
+	if c.forms.Kin() != 0 {
+		c.most[1].form = n.formSame
+	}
 	for i := range c.count {
 		w := &c.list[i]
 		w.loosely = 1 << index.BeginsInitial
@@ -446,5 +451,5 @@ func (c *scorer) mayMean(h index.Holder) bool {
 		}
 	}
 	side := &c.most[sideOf(h.Person())]
-	return seen*(text.ScoreOne/100) >= c.covered()*(coverageSeen/100) && h.Weight()+c.numbers.initial+side.room-min(lost, side.lost) >= side.least
+	return seen*(text.ScoreOne/100) >= c.covered()*(coverageSeen/100) && h.Weight()+side.whole+side.form-min(lost, side.lost) >= side.least
 }

@@ -169,6 +169,7 @@ func blockThreshold(q *Query) int32 {
 // were equal. It also returns how many rows the words take.
 func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 	reach, said, begins, length := uint32(0), int32(0), uint64(0), 0
+	lacking, joined := int32(0), false
 	for last := false; !last; {
 		row := tokens[length]
 		length++
@@ -181,24 +182,34 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		if marked {
 			reach |= c.heads[uint32(row)>>index.WeightBits].reach
 		}
-		if uint8(row>>40) == 1 {
-			begins |= letter
+		bits := int32(row & (1<<index.WeightBits - 1))
+		switch count := int32(uint8(row >> 40)); {
+		case count > 1:
+			if marked {
+				joined, said = true, said+count*index.BitsMost
+			}
+			continue
+		case marked || letter&c.loosely != 0:
+			said += max(bits, c.numbers.initial)
+		case bits > index.GrammarBits:
+			lacking++
 		}
-		if marked || uint8(row>>40) == 1 && letter&c.loosely != 0 {
-			said += max(int32(row&(1<<index.WeightBits-1)), c.numbers.initial)
-		}
+		begins |= letter
 	}
 	if c.weightOf(reach)*(text.ScoreOne/100) < c.covered()*(coverageSeen/100) {
 		return length, false
 	}
-	person := uint8(tokens[0]>>48)&^index.TokenLast != 0
-	lost := int32(0)
+	side := &c.most[sideOf(uint8(tokens[0]>>48)&^index.TokenLast != 0)]
+	lost, room := int32(0), side.whole+side.form
+	if lacking > 0 && !joined {
+		room = side.form - lacking*side.lacking
+	}
 	for i := range c.count {
 		if w := &c.list[i]; reach&(1<<i) == 0 && begins&w.loosely == 0 {
 			lost += w.minPenalty
 		}
 	}
-	return length, said+c.most[sideOf(person)].room-min(lost, c.most[sideOf(person)].lost) >= c.most[sideOf(person)].least
+	return length, said+room-min(lost, side.lost) >= side.least
 }
 
 // alignWords pairs the words of a listed name with those of the query, each word at most

@@ -72,7 +72,7 @@ func TestMatches(t *testing.T) {
 	second = v.Get("matches", "0")
 	require.NotEmpty(t, second.GetArray("pairs"))
 	require.NotEmpty(t, string(second.GetStringBytes("explanation")))
-	require.True(t, second.Exists("losses"))
+	require.True(t, second.Exists("others"))
 	require.True(t, second.Exists("context"))
 	require.Equal(t, "business", string(v.GetStringBytes("query", "cpType")))
 	require.Equal(t, "lazarus groupe", string(v.GetStringBytes("query", "normalised")))

@@ -172,7 +172,7 @@ var wholeWords = [wholeCount]string{
 }
 
 // String returns the explanation on one line: HASSAN = HASSAN +8.5, YOUSUF ~ YOUSEF +12.3, "ALI" not in
-// the query −0.6, 20.2 bits of 16.4.
+// the query −0.6, 20.2 bits of 17.3.
 func (e Explanation) String() string {
 	var parts []string
 	for _, p := range e.Pairs {

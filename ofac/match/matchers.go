@@ -14,7 +14,7 @@ import (
 // which it judges. It rises whenever the same list and query may get another answer. The
 // version before it then stays for one release, so that a cluster can be upgraded node by
 // node.
-const MatcherVersion uint16 = 2
+const MatcherVersion uint16 = 1
 
 // ErrMatcherVersion is wrapped by errors about versions that a program does not have.
 var ErrMatcherVersion = errors.New("matcher version")

@@ -55,7 +55,7 @@ var shipped = numbers{
 	},
 	wholeNumbers{
 		wholePerson: 429, wholeOther: 988, wholeGeneric: 1130, contradiction: 741, contradictionKnown: 210,
-		formSame: 815, formOther: 31, formPerson: 350, otherParty: 400,
+		formSame: 815, formOther: 31, formPerson: 350, otherParty: 200,
 	},
 	3, 850,
 }

@@ -148,6 +148,9 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	if p.similarity < joinedSpelling && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
 		slip += n.slipJoined
 	}
+	if !known { // Whoever means another name with this word slips alike.
+		return max(said-slip, 0)
+	}
 	return said - slip
 }
 

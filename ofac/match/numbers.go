@@ -134,25 +134,18 @@ func Constants() []Constant {
 // NewTunedScratch returns a Scratch whose scorer has other values of some constants. Only the evaluator
 // uses it, never a verdict.
 func NewTunedScratch(values map[string]int32) (*Scratch, error) {
-	s, other := NewScratch(), shipped
-	for name, value := range values {
-		field := fieldNamed(name)
-		if field == nil {
-			return nil, fmt.Errorf("unknown constant %q", name)
+	s, other, found := NewScratch(), shipped, 0
+	for _, c := range constants {
+		if value, ok := values[c.name]; ok {
+			*c.field(&other) = value
+			found++
 		}
-		*field(&other) = value
+	}
+	if found < len(values) {
+		return nil, fmt.Errorf("an unknown constant among %v", values)
 	}
 	s.scorer.numbers = &other
 	return s, nil
-}
-
-func fieldNamed(name string) func(*numbers) *int32 {
-	for _, c := range constants {
-		if c.name == name {
-			return c.field
-		}
-	}
-	return nil
 }
 
 // needed returns the bits from which a name is possible.

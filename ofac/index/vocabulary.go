@@ -15,11 +15,11 @@ import (
 // NameTokensMax is how many words of a listed name the possible matcher reads.
 const NameTokensMax = 24
 
-// namePartKind says which part of a person's name a word is.
-type namePartKind uint8
+// NamePart says which part of a person's name a word is.
+type NamePart uint8
 
 const (
-	PartNone namePartKind = iota // not a word of a person's name
+	PartNone NamePart = iota // not a word of a person's name
 	PartLast
 	PartGiven // the first word after the comma
 	partMiddle
@@ -35,7 +35,7 @@ type NameToken struct {
 	Weight int32 // Its bits in a name of this kind; see WordBits.
 	First  uint8 // the first word covered
 	Count  uint8 // how many are covered; 1 for a word itself
-	Part   namePartKind
+	Part   NamePart
 	last   bool // no other word of the name follows
 	Begins uint8
 }
@@ -60,10 +60,13 @@ func (t *NameToken) packRow() TokenRow {
 	return TokenRow(uint64(t.Word<<WeightBits|uint32(t.Weight)) | uint64(t.First)<<32 | uint64(t.Count)<<40 | part<<48 | uint64(t.Begins)<<56)
 }
 
+// Part is the part of the row's word.
+func (r TokenRow) Part() NamePart { return NamePart(r >> 48 & 0x7F) }
+
 func (r TokenRow) Read() NameToken {
 	return NameToken{
 		Word: uint32(r) >> WeightBits, Weight: int32(r & (1<<WeightBits - 1)),
-		First: uint8(r >> 32), Count: uint8(r >> 40), Part: namePartKind(r >> 48 & 0x7F), last: r>>48&TokenLast != 0, Begins: uint8(r >> 56),
+		First: uint8(r >> 32), Count: uint8(r >> 40), Part: NamePart(r >> 48 & 0x7F), last: r>>48&TokenLast != 0, Begins: uint8(r >> 56),
 	}
 }
 
@@ -82,7 +85,7 @@ type rawToken struct {
 	text  string
 	first uint8
 	count uint8
-	part  namePartKind
+	part  NamePart
 }
 
 // vocabulary gathers the words of all strong names.
@@ -196,7 +199,7 @@ func wordsBeforeComma(full string) int {
 	return bytes.Count(words, []byte{' '}) + 1
 }
 
-func personPart(word []byte, position, lastWords int) namePartKind {
+func personPart(word []byte, position, lastWords int) NamePart {
 	switch {
 	case lastWords == 0:
 		return partMiddle // without a comma any word may be any part
@@ -234,7 +237,7 @@ func writtenAsOne(a, b string) bool {
 	return text.IsSyllable([]byte(a)) && text.IsSyllable([]byte(b)) || text.GroupOf([]byte(a+b)) != 0
 }
 
-func appendJoin(list []rawToken, written string, first, count int, part namePartKind) []rawToken {
+func appendJoin(list []rawToken, written string, first, count int, part NamePart) []rawToken {
 	if len(written) > text.WordBytesMax {
 		return list
 	}

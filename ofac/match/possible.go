@@ -61,6 +61,7 @@ type scorer struct {
 	list      [scoredWordsMax]queryWord
 	count     int
 	total     int32        // weight of all query words
+	enough    int32        // the weight that a name must match
 	most      [2]sideBound // What names can reach at most: of persons, of others.
 	loosely   uint64       // first letters of listed words with which some query word may be paired although it is not marked
 	forms     text.FormSet
@@ -82,11 +83,10 @@ type scorer struct {
 
 // sideBound bounds the evidence of the names of one kind.
 type sideBound struct {
-	whole   int32 // Bits that a name may have because each of its words has its pair.
-	form    int32 // Bits that it may have because of its legal form.
-	lacking int32 // The least that a word costs that has no pair.
-	lost    int32 // The most that surplus words cost.
-	least   int32 // The least bits that count.
+	whole int32 // Bits that a name may have because each of its words has its pair.
+	form  int32 // Bits that it may have because of its legal form.
+	lost  int32 // The most that surplus words cost.
+	least int32 // The least bits that count.
 }
 
 func sideOf(person bool) int {
@@ -312,15 +312,22 @@ func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
 	c.marks = append(c.marks, mark{word, mask, similarity, next})
 }
 
-// A listed name is looked at only if its marked words match this share of the query's bits, 1e-4, of
-// which no more than coverageMost count.
+// A listed name is looked at only if its marked words match this share of the query's bits, 1e-4. Of a
+// query of many words no more than coverageMost bits count, because a name may stand in a sentence.
 const (
-	coverageSeen = 4200
-	coverageMost = 2600
+	coverageSeen  = 4800
+	coverageWords = 5
+	coverageMost  = 2800
 )
 
-// covered is the weight of the query of which a name must match a share.
-func (c *scorer) covered() int32 { return min(c.total, coverageMost) }
+// covered is the bits of the query that a name must match.
+func (c *scorer) covered() int32 {
+	total := c.total
+	if c.count > coverageWords {
+		total = min(total, coverageMost)
+	}
+	return total * (coverageSeen / 100) / (text.ScoreOne / 100)
+}
 
 // lookAtCandidates looks at every listed name that could match enough of the query. It begins
 // with the names of the cheapest words and stops when the remaining words together weigh too
@@ -329,8 +336,9 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	c := &s.scorer
 	c.visited.Begin(uint32(len(x.Words.Tokens)))
 	c.boundScore(&x.Words, q)
+	c.enough = c.covered()
 	done, left := uint32(0), c.total
-	for left*(text.ScoreOne/100) >= c.covered()*(coverageSeen/100) {
+	for left >= c.enough {
 		best := -1
 		for i := range c.count {
 			if done&(1<<i) == 0 && (best < 0 || c.isCheaper(i, best)) {
@@ -362,7 +370,7 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 	}
 	n, review := c.numbers, reviewThreshold(q)
 	c.most[0] = sideBound{whole: n.wholePerson, lost: n.outsideMost, least: n.leastBits(review, true)}
-	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), lacking: n.missingWord, lost: n.otherOutsideMost, least: n.leastBits(review, false)}
+	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), lost: n.otherOutsideMost, least: n.leastBits(review, false)}
 	if c.forms.Kin() != 0 {
 		c.most[1].form = n.formSame
 	}
@@ -451,5 +459,5 @@ func (c *scorer) mayMean(h index.Holder) bool {
 		}
 	}
 	side := &c.most[sideOf(h.Person())]
-	return seen*(text.ScoreOne/100) >= c.covered()*(coverageSeen/100) && h.Weight()+side.whole+side.form-min(lost, side.lost) >= side.least
+	return seen >= c.enough && h.Weight()+side.whole+side.form-min(lost, side.lost) >= side.least
 }

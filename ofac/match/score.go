@@ -169,7 +169,7 @@ func blockThreshold(q *Query) int32 {
 // were equal. It also returns how many rows the words take.
 func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 	reach, said, begins, length := uint32(0), int32(0), uint64(0), 0
-	lacking, joined := int32(0), false
+	lacking, joined, sawLast, whole := int32(0), false, false, true
 	for last := false; !last; {
 		row := tokens[length]
 		length++
@@ -182,7 +182,7 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		if marked {
 			reach |= c.heads[uint32(row)>>index.WeightBits].reach
 		}
-		bits := int32(row & (1<<index.WeightBits - 1))
+		bits, part := int32(row&(1<<index.WeightBits-1)), row.Part()
 		switch count := int32(uint8(row >> 40)); {
 		case count > 1:
 			if marked {
@@ -192,17 +192,19 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		case marked || letter&c.loosely != 0:
 			said += max(bits, c.numbers.initial)
 		case bits > index.GrammarBits:
-			lacking++
+			whole = false
+			lacking += c.numbers.leastLack(part, bits, sawLast)
 		}
+		sawLast = sawLast || part == index.PartLast && bits > index.GrammarBits
 		begins |= letter
 	}
-	if c.weightOf(reach)*(text.ScoreOne/100) < c.covered()*(coverageSeen/100) {
+	if c.weightOf(reach) < c.enough {
 		return length, false
 	}
-	side := &c.most[sideOf(uint8(tokens[0]>>48)&^index.TokenLast != 0)]
+	side := &c.most[sideOf(tokens[0].Part() != index.PartNone)]
 	lost, room := int32(0), side.whole+side.form
-	if lacking > 0 && !joined {
-		room = side.form - lacking*side.lacking
+	if !whole && !joined {
+		room = side.form - lacking
 	}
 	for i := range c.count {
 		if w := &c.list[i]; reach&(1<<i) == 0 && begins&w.loosely == 0 {
@@ -210,6 +212,21 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		}
 	}
 	return length, said+room-min(lost, side.lost) >= side.least
+}
+
+// leastLack is the least that a telling word of a listed name costs if the query lacks it.
+func (n *numbers) leastLack(part index.NamePart, bits int32, sawLast bool) int32 {
+	switch {
+	case part == index.PartNone:
+		return n.missingWord + bits*n.missingShare/100
+	case part == index.PartGiven:
+		return n.missingGiven
+	case part == index.PartLast && !sawLast:
+		return n.missingLast
+	case part == index.PartHalf:
+		return n.missingHalf
+	}
+	return 0
 }
 
 // alignWords pairs the words of a listed name with those of the query, each word at most

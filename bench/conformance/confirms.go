@@ -143,7 +143,7 @@ func checkApprovedThenListed(p *probe) {
 	person := listtest.Entity{ID: 900005, Individual: true, Last: "QUILLFEATHER", First: "Ambrosius Testus"}
 	g, similar := p.register(singleLimit()), p.register(singleLimit())
 	txn := p.approved(g, obj{"cpWallet": wallet})
-	other := p.approved(similar, obj{"cpName": "Ambrosius Testus Quilfeather"})
+	other := p.approved(similar, obj{"cpName": "Testus Ambrosius Quilfeather"})
 	p.proceeds(p.status(p.post(confirmPath(other), obj{}), 200))
 	p.switched(func() {
 		a := p.status(p.post(confirmPath(txn), obj{"permit": obj{}}), 200)

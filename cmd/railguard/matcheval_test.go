@@ -23,7 +23,7 @@ func TestMatchEval(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, text, again)
 
-	text, _, err = runCommand(t, "match", "eval", "--families", "--sample", "5", "--misses", "2", "--family", "given_first|memo_slip", "--screening", "OFAC+CONS", "-o", "json")
+	text, _, err = runCommand(t, "match", "eval", "--families", "--sample", "5", "--misses", "2", "--family", "given_first|joined_slip", "--screening", "OFAC+CONS", "-o", "json")
 	require.NoError(t, err)
 	var answer struct {
 		Screening string
@@ -67,14 +67,14 @@ func TestMatchEvalHoldsFloors(t *testing.T) {
 	write := func(text string) {
 		require.NoError(t, os.WriteFile(floors, []byte(text), 0o600))
 	}
-	write("given_first 100\nmemo_slip 99.5\n")
+	write("given_first 100\njoined_slip 99.5\n")
 	_, _, err := runCommand(t, "match", "eval", "--families", "--family", "given_first", "--floors", floors)
 	require.NoError(t, err, "a floor of a family that is not measured does not count")
-	text, _, err := runCommand(t, "match", "eval", "--families", "--family", "given_first|memo_slip", "--floors", floors)
+	text, _, err := runCommand(t, "match", "eval", "--families", "--family", "given_first|joined_slip", "--floors", floors)
 	require.ErrorContains(t, err, "1 of 2 families are outside their floors")
-	require.ErrorContains(t, err, "memo_slip: ")
+	require.ErrorContains(t, err, "joined_slip: ")
 	require.ErrorContains(t, err, "at least 99.50")
-	require.Contains(t, text, "memo_slip", "the table is shown nevertheless")
+	require.Contains(t, text, "joined_slip", "the table is shown nevertheless")
 	write("given_frist 100\n")
 	requireUsage(t, `there is no family "given_frist"`, "match", "eval", "--families", "--floors", floors)
 }

@@ -2,6 +2,7 @@ package rulebook_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -131,6 +132,12 @@ func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
 		{`{"name":"Lazarus Groupe","uid":5,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
 		{`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
 		{`{"name":"Lazarus Group","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "grounds"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","grounds":{},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true,"grounds":{"country":"FR"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "nameOnly"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","grounds":{"operatorId":"opr_x"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds.operatorId"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","grounds":{"agentId":"x"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds.agentId"},
+		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","txnId":"txn_nowhere","expiresAt":"2026-04-20T00:00:00Z"}`, "not_found", ""},
 		{`{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z","clearedBy":"Jo"}`, "", ""},
 	} {
 		t.Run(c.body, func(t *testing.T) {
@@ -152,6 +159,23 @@ func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Empty(t, w.Settings().Cleared)
+}
+
+// A clearing rests on what its caller says; an address is cut behind its last whole word.
+func TestAClearingRestsOnItsGrounds(t *testing.T) {
+	w := edgetest.New(t)
+	long := strings.Repeat("word ", 40) + "Avenue"
+	j, f := w.Begin(edgetest.Admin(), `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z","grounds":{"country":"FR","dateOfBirth":"1974","address":" 1 Rue X ","identifiers":[{"type":"passport","value":"X 123"}]}}`)
+	pair, err := rulebook.ReadClearedPair(j, f)
+	require.NoError(t, err)
+	_, err = w.Settle(j, wire.KindCleared, func() (any, error) { return pair.Record(j) })
+	require.NoError(t, err)
+	grounds := w.Settings().Cleared[0].Grounds
+	require.Equal(t, [3]string{"FR", "1974", "1 Rue X"}, [3]string{grounds.Country, grounds.BirthDate, grounds.Address})
+	require.Len(t, grounds.Identifiers, 1)
+	j, f = w.Begin(edgetest.Admin(), `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z","grounds":{"address":"`+long+`"}}`)
+	_, err = rulebook.ReadClearedPair(j, f)
+	require.NoError(t, err)
 }
 
 func TestVersionsAndClockAreMoved(t *testing.T) {

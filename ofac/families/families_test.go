@@ -155,7 +155,6 @@ func breakMatcher(t *testing.T, list *compiled) {
 		{"wholeOther", 0, "company_slip_each"},
 		{"wholeGeneric", 0, "company_generic_exchange"},      // A business beside a company makes another company.
 		{"surplusSyllable", 0, "innocent_person_korean"},     // A syllable more is the same person.
-		{"surplusOutside", 0, "innocent_person_three_names"}, // Whatever stands beside a name says nothing.
 		{"slipKnown", 0, "innocent_person_russian"},
 		{"missingWord", 3000, "company_generic_out"},
 	} {

@@ -153,8 +153,8 @@ func breakMatcher(t *testing.T, list *compiled) {
 		{"slipGroup", 3000, "middle_left_out"},
 		{"wholePerson", 0, "slip_each_word"},
 		{"wholeOther", 0, "company_slip_each"},
-		{"wholeGeneric", 0, "company_generic_exchange"},      // A business beside a company makes another company.
-		{"surplusSyllable", 0, "innocent_person_korean"},     // A syllable more is the same person.
+		{"wholeGeneric", 0, "company_generic_exchange"},  // A business beside a company makes another company.
+		{"surplusSyllable", 0, "innocent_person_korean"}, // A syllable more is the same person.
 		{"slipKnown", 0, "innocent_person_russian"},
 		{"missingWord", 3000, "company_generic_out"},
 	} {

@@ -23,9 +23,7 @@ type queryWord struct {
 	title        bool   // a title, not part of the name
 	syllable     bool   // one Chinese or Korean syllable
 	loosely      uint64 // first letters of listed words with which it may be paired although it is not marked with them
-	minPenalty   int32  // The least that it costs if it is not matched.
 	marked       uint32 // first letters of the listed words it is close to
-	letters      uint32 // First letters of listed words with which it may be paired in any other way.
 	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      text.LetterBag
 	foldBag      text.LetterBag
@@ -85,7 +83,6 @@ type scorer struct {
 type sideBound struct {
 	whole int32 // Bits that a name may have because each of its words has its pair.
 	form  int32 // Bits that it may have because of its legal form.
-	lost  int32 // The most that surplus words cost.
 	least int32 // The least bits that count.
 }
 
@@ -369,8 +366,8 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 		return // An explanation compares every name, and a test compares what the bounds leave out.
 	}
 	n, review := c.numbers, reviewThreshold(q)
-	c.most[0] = sideBound{whole: n.wholePerson, lost: n.outsideMost, least: n.leastBits(review, true)}
-	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), lost: n.otherOutsideMost, least: n.leastBits(review, false)}
+	c.most[0] = sideBound{whole: n.wholePerson, least: n.leastBits(review, true)}
+	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), least: n.leastBits(review, false)}
 	if c.forms.Kin() != 0 {
 		c.most[1].form = n.formSame
 	}
@@ -384,11 +381,6 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 			w.loosely |= 1 << (w.begins & 63)
 		}
 		c.loosely |= w.loosely
-		w.letters = uint32(w.loosely) | uint32(w.loosely>>32)
-		w.minPenalty = 0
-		if !c.isRepeated(i) && !w.title && !w.payment && w.weight > index.GrammarBits {
-			w.minPenalty = min(n.surplusGeneric, n.surplusBetween, n.surplusPatronymic, n.surplusInitial)
-		}
 	}
 }
 
@@ -449,15 +441,13 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 
 // mayMean is a cheaper mayReach, which looks only at the first letters and the weight of a name.
 func (c *scorer) mayMean(h index.Holder) bool {
-	letters, seen, lost := h.Letters(), int32(0), int32(0)
+	letters, seen := h.Letters(), int32(0)
 	for i := range c.count {
 		w := &c.list[i]
 		if letters&w.marked != 0 {
 			seen += w.weight
-		} else if letters&w.letters == 0 {
-			lost += w.minPenalty
 		}
 	}
 	side := &c.most[sideOf(h.Person())]
-	return seen >= c.enough && h.Weight()+side.whole+side.form-min(lost, side.lost) >= side.least
+	return seen >= c.enough && h.Weight()+side.whole+side.form >= side.least
 }

@@ -97,9 +97,9 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	case lacking > 0:
 		m.whole[wholeContradict] = -int32(min(lacking, added))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case person && added == 0 && m.pairs > 1:
-		m.whole[wholeSame] = n.wholePerson * m.closeness() / 100
+		m.whole[wholeSame] = n.wholePerson
 	case !person && added == 0:
-		m.whole[wholeSame] = n.wholeOther * m.closeness() / 100
+		m.whole[wholeSame] = n.wholeOther
 	case !person && m.surplus.brand == 0 && m.lowest >= text.SameSpelling:
 		m.whole[wholeGeneric] = n.wholeGeneric
 	}
@@ -109,11 +109,6 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	if party == PartyIndividual && kind != list.Individual {
 		m.whole[wholeParty] = -n.otherParty
 	}
-}
-
-// closeness is how much of a gain a name keeps, per cent, the less the more unlike its most unlike word is.
-func (m *comparison) closeness() int32 {
-	return max(0, 100-(text.ScoreOne-m.lowest)*m.numbers.closeSlope/text.ScoreOne)
 }
 
 // gainOf returns the bits of one pair.

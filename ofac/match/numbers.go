@@ -29,7 +29,7 @@ type surplusNumbers struct{ surplusBetween, surplusOutside, surplusGeneric int32
 
 // wholeNumbers weigh what names say as wholes.
 type wholeNumbers struct {
-	wholePerson, wholeOther, wholeGeneric, contradiction, contradictionKnown, formSame, otherParty, closeSlope int32
+	wholePerson, wholeOther, wholeGeneric, contradiction, contradictionKnown, formSame, otherParty int32
 }
 
 // shipped are the numbers that the service uses.
@@ -38,7 +38,7 @@ var shipped = numbers{
 	pairNumbers{initial: 520, slipFold: 143, slipLeast: 150, slipSlope: 1820, slipKnown: 639, gainsMost: 2800, gainsBeyond: 20},
 	lackNumbers{missingGiven: 1078, missingLast: 1183, missingAny: 400, missingMiddle: 84, missingShare: 45},
 	surplusNumbers{surplusBetween: 100, surplusOutside: 549, surplusGeneric: 152},
-	wholeNumbers{wholePerson: 429, wholeOther: 988, wholeGeneric: 1200, contradiction: 741, contradictionKnown: 210, formSame: 815, otherParty: 200, closeSlope: 0},
+	wholeNumbers{wholePerson: 429, wholeOther: 988, wholeGeneric: 1200, contradiction: 741, contradictionKnown: 210, formSame: 815, otherParty: 200},
 	3, 850,
 }
 
@@ -80,7 +80,6 @@ var constants = [...]constant{
 	{"contradiction", "cost of a word that stands where the other name has another", func(n *numbers) *int32 { return &n.contradiction }},
 	{"contradictionKnown", "more, where it is a word of its own", func(n *numbers) *int32 { return &n.contradictionKnown }},
 	{"formSame", "gain of the same legal form", func(n *numbers) *int32 { return &n.formSame }},
-	{"closeSlope", "x", func(n *numbers) *int32 { return &n.closeSlope }},
 	{"otherParty", "cost where the caller says a person, and no person is listed", func(n *numbers) *int32 { return &n.otherParty }},
 	{"provableWords", "words that a near spelling needs to block", func(n *numbers) *int32 { return &n.provableWords }},
 	{"commonWord", "a word of fewer bits is common; a near match of common words alone does not block", func(n *numbers) *int32 { return &n.commonWord }},

@@ -108,7 +108,7 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
 	c.finder.Bare = text.LacksVowels(name)
-	apart, ok := text.AppendInitialsApart(s.other[:0], name, c.words, &c.tokens)
+	apart, ok := text.AppendInitialsApart(s.other[:0], name)
 	truncated := x.possibleWords(q, s)
 	if ok {
 		c.words, s.other = apart, c.words

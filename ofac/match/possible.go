@@ -59,6 +59,7 @@ type scorer struct {
 	list      [scoredWordsMax]queryWord
 	count     int
 	total     int32        // weight of all query words
+	paid      int32        // weight of those that are words of the payment
 	enough    int32        // the weight that a name must match
 	most      [2]sideBound // What names can reach at most: of persons, of others.
 	loosely   uint64       // first letters of listed words with which some query word may be paired although it is not marked
@@ -176,7 +177,7 @@ func (c *scorer) prepareWords(l *index.WordLayer, q *Query) bool {
 		c.tokens.Split(c.words)
 	}
 	c.tokens.FreeInitials(c.words)
-	c.forms, c.count, c.total = c.tokens.Forms(), 0, 0
+	c.forms, c.count, c.total, c.paid = c.tokens.Forms(), 0, 0, 0
 	c.folds = c.folds[:0]
 	for i := range c.tokens.Count {
 		token := &c.tokens.List[i]
@@ -226,12 +227,18 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		w.weight = min(w.weight, paymentWeight)
 	}
 	w.whole = w.weight
-	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)); w.payment {
+	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)) || c.numbersPayment(written); w.payment {
 		w.weight = min(w.weight, paymentWeight)
+		c.paid += w.weight
 	}
 	c.list[c.count] = w
 	c.count++
 	c.total += w.weight
+}
+
+// numbersPayment reports whether a number stands behind a word of the payment: invoice 4711, room 12.
+func (c *scorer) numbersPayment(written []byte) bool {
+	return c.count > 0 && c.list[c.count-1].payment && isNumber(written)
 }
 
 // careOf reports whether a single letter is part of c/o and not an initial.
@@ -319,7 +326,7 @@ const (
 
 // covered is the bits of the query that a name must match.
 func (c *scorer) covered() int32 {
-	total := c.total
+	total := c.total - c.paid
 	if c.count > coverageWords {
 		total = min(total, coverageMost)
 	}

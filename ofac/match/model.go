@@ -98,7 +98,7 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 		m.whole[wholeContradict] = -int32(min(lacking, added))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case person && added == 0 && m.pairs > 1:
 		m.whole[wholeSame] = n.wholePerson
-	case !person && added == 0 && (m.pairs > 1 || m.lowest >= 8500):
+	case !person && added == 0 && (m.pairs > 1 || m.lowest >= n.wholeLone):
 		m.whole[wholeSame] = n.wholeOther
 	case !person && m.surplus.brand == 0 && m.lowest >= text.SameSpelling:
 		m.whole[wholeGeneric] = n.wholeGeneric

@@ -157,8 +157,8 @@ var defects = []struct {
 	{"wholePerson", 0, "initial_first"},
 	{"wholeOther", 0, "company_generic_slip"},
 	{"wholeGeneric", 0, "company_generic_exchange"}, // A business beside a company makes another company.
-	{"contradiction", 0, "innocent_person_arabic"},
-	{"formSame", 0, "company_generic_slip"},
+	{"contradiction", 0, "innocent_person_mexican"},
+	{"formSame", 0, "company_generic_out"},
 }
 
 // unbroken are the numbers of which no family depends, with what holds them.

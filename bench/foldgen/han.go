@@ -17,18 +17,22 @@ import (
 // A Han character that has a simplified form is folded to it, and so is a Japanese form that
 // neither China nor Taiwan uses: 張 is 张, 澤 and 沢 are 泽. The pairs are Unihan's
 // kSimplifiedVariant and the Japanese reform of 1946, as OpenCC's dictionaries have them. Only
-// characters of everyday use are folded: those of GB 2312, Big5 and JIS X 0208.
+// characters of everyday use are folded: those of GB 2312, Big5 with Hong Kong's supplement, and JIS X 0208.
 var simplified = simplifiedForms()
+
+// heaven is not folded: simplified names have it too (乾坤), read qian. Only where it means dry, and
+// is read gan, China writes 干.
+const heaven = '乾'
 
 func simplifiedForms() map[rune]rune {
 	forms := map[rune]rune{}
 	for traditional, form := range dictionary("TSCharacters.txt") {
-		if isEveryday(traditional) && form != traditional && form <= 0xFFFF {
+		if isEveryday(traditional) && form != traditional && form <= 0xFFFF && traditional != heaven {
 			forms[traditional] = form
 		}
 	}
 	for traditional, form := range dictionary("JPVariants.txt") {
-		if !isJapaneseAlone(form) || !isEveryday(form) {
+		if isChinese(form) || !isEveryday(form) {
 			continue // China writes this form for another character, or for this one.
 		}
 		if chinese, ok := forms[traditional]; ok {
@@ -64,18 +68,20 @@ func dictionary(name string) map[rune]rune {
 
 // isChinese reports whether GB 2312 or Big5 has a character.
 func isChinese(r rune) bool {
-	_, err := simplifiedchinese.HZGB2312.NewEncoder().String(string(r))
-	if err == nil {
+	if _, err := simplifiedchinese.HZGB2312.NewEncoder().String(string(r)); err == nil {
 		return true
 	}
-	_, err = traditionalchinese.Big5.NewEncoder().String(string(r))
-	return err == nil
+	bytes, err := traditionalchinese.Big5.NewEncoder().String(string(r))
+	if err != nil || len(bytes) != 2 {
+		return false
+	}
+	place := int(bytes[0])<<8 | int(bytes[1]) // The rest is Hong Kong's, which has Japanese forms too.
+	return place >= 0xA440 && place <= 0xC67E || place >= 0xC940 && place <= 0xF9D5
 }
 
 // isEveryday reports whether a character set of everyday use has a Han character.
 func isEveryday(r rune) bool {
-	_, err := japanese.EUCJP.NewEncoder().String(string(r))
-	return r <= 0xFFFF && (isChinese(r) || err == nil)
+	_, japan := japanese.EUCJP.NewEncoder().String(string(r))
+	_, hongKong := traditionalchinese.Big5.NewEncoder().String(string(r))
+	return r <= 0xFFFF && (isChinese(r) || japan == nil || hongKong == nil)
 }
-
-func isJapaneseAlone(r rune) bool { return !isChinese(r) }

@@ -72,46 +72,63 @@ const (
 	hanBytes      = 3  // Bytes of a character of hanReadings.
 	hanPersonMin  = 2  // Characters of a person's name.
 	hanPersonMost = 4  // A longer name is a company's.
-	hanWordMost   = 64 // Characters of a word that are read. A longer word is a text.
+	hanWordMost   = 64 // Characters that are read. More are a text.
 )
 
-// SpeakHan returns a name with its Han words read aloud; false: there is none to read.
+// SpeakHan returns a name with its Han words read aloud; false: there is none to read, because
+// they are a text, a foreign name, or have a character that the table lacks.
 func SpeakHan(name string) (string, bool) {
 	if !mayHaveHan(name) {
 		return "", false
 	}
 	words := strings.Fields(string(AppendWords(nil, name, false)))
-	spoken, found := make([]byte, 0, 2*len(name)), false
-	for i := 0; i < len(words); {
-		end, characters := i, 0
-		for end < len(words) && isHan(words[end]) {
-			characters += len(words[end]) / hanBytes
-			end++
-		}
-		if end == i {
-			spoken = append(AppendSeparator(spoken, 0), words[i]...)
-			i++
-			continue
-		}
-		person := characters >= hanPersonMin && characters <= hanPersonMost && !hasCompanyMark(words[i:end])
-		if person {
-			spoken, found = appendHanPerson(spoken, words[i:end]), true
-		}
-		for ; i < end; i++ {
-			if !person {
-				mark := len(spoken)
-				spoken = appendHanCompany(spoken, words[i])
-				found = found || len(spoken) > mark
-			}
+	characters, business, mark, names := 0, false, false, false
+	for i, word := range words {
+		if isHan(word) {
+			words[i] = withoutTitle(word)
+			characters += len(words[i]) / hanBytes
+			business, mark = business || hasCompanyWord(word), mark || hasCompanyMark(word)
+			size, _ := companyWordAtEnd(word)
+			names = names || size < len(word) // It is not only a place or the like.
 		}
 	}
-	return string(spoken), found
+	if characters > hanWordMost {
+		return "", false
+	}
+	person := characters >= hanPersonMin && characters <= hanPersonMost && names && !mark
+	if !person && !business {
+		return "", false
+	}
+	spoken, family := make([]byte, 0, 2*len(name)), person
+	for i, word := range words {
+		switch {
+		case !isHan(word):
+			spoken = append(AppendSeparator(spoken, 0), word...)
+		case family:
+			spoken, family = appendHanPerson(spoken, word, i+1 < len(words)), false
+		case person:
+			spoken = appendHanWord(spoken, word)
+		default:
+			spoken = appendHanCompany(spoken, word)
+		}
+	}
+	return string(spoken), true
+}
+
+// withoutTitle returns a name without the title behind it: Mr., Mrs., Miss.
+func withoutTitle(word string) string {
+	if len(word) > 3*hanBytes {
+		for _, title := range [...]string{"先生", "女士", "小姐"} {
+			word = strings.TrimSuffix(word, title)
+		}
+	}
+	return word
 }
 
 // mayHaveHan reports whether a name may have a Han character, by the lead bytes.
 func mayHaveHan(name string) bool {
 	for i := range len(name) {
-		if name[i] >= 0xE2 && name[i] != 0xEF { // From the radicals of U+2E80 on.
+		if c := name[i]; c >= 0xE3 || c == 0xE2 && i+1 < len(name) && name[i+1] >= 0xBA { // From the radicals of U+2E80 on.
 			return true
 		}
 	}
@@ -128,34 +145,31 @@ func isHan(word string) bool {
 			return false
 		}
 	}
-	return true
+	return word != ""
 }
 
-// appendHanPerson appends the words of a person's name: the family name, and the given name as
-// one word.
-func appendHanPerson(dst []byte, words []string) []byte {
-	first := words[0]
-	family, rest := first[:hanBytes], first[hanBytes:]
+// appendHanPerson appends the first word of a person's name: the family name, and the given name
+// as one word. A family name of two characters has a given name behind it, in this word or as more
+// words.
+func appendHanPerson(dst []byte, word string, more bool) []byte {
+	family, given := word[:hanBytes], word[hanBytes:]
 	reading, ok := familyReadings[firstRune(family)]
 	if !ok {
 		reading = hanReadings[firstRune(family)-hanFirst]
 	}
-	if len(first) >= 2*hanBytes && (len(first) > 2*hanBytes || len(words) > 1) {
-		if double, ok := doubleFamilies[first[:2*hanBytes]]; ok {
-			family, rest = first[:2*hanBytes], first[2*hanBytes:]
+	if len(word) > 2*hanBytes || len(word) == 2*hanBytes && more {
+		if double, ok := doubleFamilies[word[:2*hanBytes]]; ok {
+			family, given = word[:2*hanBytes], word[2*hanBytes:]
 			if reading = double; reading == "" {
-				reading = hanReadings[firstRune(family)-hanFirst] + hanReadings[firstRune(family[hanBytes:])-hanFirst]
+				reading = string(appendHanWord(nil, family))
 			}
 		}
 	}
 	dst = append(AppendSeparator(dst, 0), reading...)
-	if rest != "" {
-		dst = appendHanWord(dst, rest)
+	if given == "" {
+		return dst
 	}
-	for _, word := range words[1:] {
-		dst = appendHanWord(dst, word)
-	}
-	return dst
+	return appendHanWord(dst, given)
 }
 
 func firstRune(text string) rune {
@@ -172,62 +186,97 @@ func appendHanWord(dst []byte, word string) []byte {
 	return dst
 }
 
-// hasCompanyMark reports whether a short name is one of a company or another body.
-func hasCompanyMark(words []string) bool {
-	for _, word := range words {
-		for _, mark := range companyMarks {
-			if strings.Contains(word, mark) {
-				return true
-			}
+// hasCompanyMark reports whether a short word is of the name of a company or another body.
+func hasCompanyMark(word string) bool {
+	for _, mark := range companyMarks {
+		if strings.Contains(word, mark) {
+			return true
 		}
 	}
 	return false
 }
 
-// appendHanCompany appends a word of a company's name with its known words translated. It appends
-// nothing if it knows none of them.
-func appendHanCompany(dst []byte, word string) []byte {
-	mark, unknown, known := len(dst), 0, false
-	for at := 0; at < len(word); {
-		size, meaning := companyWordAt(word[at:])
-		if size == 0 {
-			at += hanBytes
-			continue
+// hasCompanyWord reports whether a word has one that companies have.
+func hasCompanyWord(word string) bool {
+	for end := len(word); end > 0; end -= hanBytes {
+		if _, meaning := companyWordAtEnd(word[:end]); meaning != "" {
+			return true
 		}
-		if unknown < at {
-			dst = appendHanWord(dst, word[unknown:at])
-		}
-		if meaning == "" {
-			dst = appendHanWord(dst, word[at:at+size])
-		} else {
-			dst = append(AppendSeparator(dst, 0), meaning...)
-			known = true
-		}
-		at += size
-		if meaning == "" && at < len(word) && strings.Contains(placeKinds, word[at:at+hanBytes]) {
-			at += hanBytes
-		}
-		unknown = at
 	}
-	if unknown < len(word) {
-		dst = appendHanWord(dst, word[unknown:])
-	}
-	if !known {
-		return dst[:mark]
-	}
-	return dst
+	return false
 }
 
-// placeKinds stand behind the name of a place: city, province, county, district.
-const placeKinds = "市省县区"
+// companyPiece is a known word within a longer one: a place has no meaning, and is read.
+type companyPiece struct {
+	start, end int
+	meaning    string
+}
 
-// companyWordAt returns the bytes of the longest known word with which a text begins, and what it
-// means; "": it is a place, and is read.
-func companyWordAt(text string) (size int, meaning string) {
-	for size = min(len(text), companyWordMost); size >= hanBytes; size -= hanBytes {
-		if meaning, ok := companyWords[text[:size]]; ok {
+// appendHanCompany appends a word of a company's name with its known words translated. They are
+// looked for from the end, where words of companies stand: 亚泰国际 is 亚泰 and 国际.
+func appendHanCompany(dst []byte, word string) []byte {
+	var pieces [hanWordMost]companyPiece
+	count := 0
+	for end := len(word); end > 0; {
+		size, meaning := companyWordAtEnd(word[:end])
+		if size == 0 {
+			end -= hanBytes
+			continue
+		}
+		pieces[count] = companyPiece{end - size, end, meaning}
+		count++
+		end -= size
+	}
+	unknown := 0
+	for ; count > 0; count-- {
+		p := &pieces[count-1]
+		dst = appendHanBrand(dst, word[unknown:p.start])
+		if unknown = p.end; p.meaning == "" {
+			dst = appendHanWord(dst, withoutPlaceKind(word[p.start:p.end]))
+		} else {
+			dst = append(AppendSeparator(dst, 0), p.meaning...)
+		}
+	}
+	return appendHanBrand(dst, word[unknown:])
+}
+
+// companyWordAtEnd returns the bytes of the longest known word with which a text ends, and what it
+// means; "": it is a place, perhaps with its kind.
+func companyWordAtEnd(text string) (size int, meaning string) {
+	for size = min(len(text), companyWordMost+hanBytes); size >= hanBytes; size -= hanBytes {
+		word := text[len(text)-size:]
+		if meaning, ok := companyWords[word]; ok {
 			return size, meaning
+		}
+		if meaning, ok := companyWords[withoutPlaceKind(word)]; ok && meaning == "" {
+			return size, ""
 		}
 	}
 	return 0, ""
+}
+
+// withoutPlaceKind returns a place without its kind: city, province, county, district.
+func withoutPlaceKind(word string) string {
+	for _, kind := range [...]string{"市", "省", "县", "区"} {
+		if rest, ok := strings.CutSuffix(word, kind); ok && len(rest) >= 2*hanBytes {
+			return rest
+		}
+	}
+	return word
+}
+
+// appendHanBrand appends what stands between known words. Of four characters and more, the first
+// two are a word: the name of a place, or half of the brand.
+func appendHanBrand(dst []byte, brand string) []byte {
+	if len(brand) > 3*hanBytes {
+		first := brand[:3*hanBytes]
+		dst, brand = appendHanWord(dst, first[:2*hanBytes]), brand[2*hanBytes:]
+		if withoutPlaceKind(first) != first {
+			brand = brand[hanBytes:]
+		}
+	}
+	if brand == "" {
+		return dst
+	}
+	return appendHanWord(dst, brand)
 }

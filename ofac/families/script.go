@@ -110,25 +110,6 @@ func inCyrillic(d *draft) bool {
 	})
 }
 
-// kanaSigns write a name in Katakana: a syllable each, and a vowel u where a consonant stands
-// alone.
-var kanaSigns = signs{
-	{"sha", "シャ"}, {"shi", "シ"}, {"shu", "シュ"}, {"sho", "ショ"}, {"cha", "チャ"}, {"chi", "チ"}, {"chu", "チュ"}, {"cho", "チョ"}, {"ka", "カ"}, {"ki", "キ"}, {"ku", "ク"}, {"ke", "ケ"}, {"ko", "コ"}, {"ca", "カ"}, {"co", "コ"}, {"cu", "ク"}, {"ga", "ガ"}, {"gi", "ギ"}, {"gu", "グ"}, {"ge", "ゲ"}, {"go", "ゴ"},
-	{"sa", "サ"}, {"si", "シ"}, {"su", "ス"}, {"se", "セ"}, {"so", "ソ"}, {"za", "ザ"}, {"zi", "ジ"}, {"zu", "ズ"}, {"ze", "ゼ"}, {"zo", "ゾ"}, {"ja", "ジャ"}, {"ji", "ジ"}, {"ju", "ジュ"}, {"jo", "ジョ"}, {"ta", "タ"}, {"ti", "ティ"}, {"tu", "トゥ"}, {"te", "テ"}, {"to", "ト"}, {"da", "ダ"}, {"di", "ディ"}, {"du", "ドゥ"}, {"de", "デ"}, {"do", "ド"},
-	{"na", "ナ"}, {"ni", "ニ"}, {"nu", "ヌ"}, {"ne", "ネ"}, {"no", "ノ"}, {"ha", "ハ"}, {"hi", "ヒ"}, {"hu", "フ"}, {"he", "ヘ"}, {"ho", "ホ"}, {"ba", "バ"}, {"bi", "ビ"}, {"bu", "ブ"}, {"be", "ベ"}, {"bo", "ボ"}, {"pa", "パ"}, {"pi", "ピ"}, {"pu", "プ"}, {"pe", "ペ"}, {"po", "ポ"}, {"ma", "マ"}, {"mi", "ミ"}, {"mu", "ム"}, {"me", "メ"}, {"mo", "モ"},
-	{"ya", "ヤ"}, {"yu", "ユ"}, {"yo", "ヨ"}, {"ra", "ラ"}, {"ri", "リ"}, {"ru", "ル"}, {"re", "レ"}, {"ro", "ロ"}, {"la", "ラ"}, {"li", "リ"}, {"lu", "ル"}, {"le", "レ"}, {"lo", "ロ"}, {"wa", "ワ"}, {"va", "バ"}, {"vi", "ビ"}, {"vo", "ボ"}, {"ve", "ベ"}, {"fa", "ファ"}, {"fi", "フィ"}, {"fu", "フ"}, {"fe", "フェ"}, {"fo", "フォ"},
-	{"sh", "シュ"}, {"ch", "チ"}, {"k", "ク"}, {"c", "ク"}, {"q", "ク"}, {"g", "グ"}, {"s", "ス"}, {"z", "ズ"}, {"j", "ジ"}, {"t", "ト"}, {"d", "ド"}, {"n", "ン"}, {"m", "ム"}, {"b", "ブ"}, {"p", "プ"}, {"r", "ル"}, {"l", "ル"}, {"f", "フ"}, {"v", "ブ"}, {"x", "クス"}, {"h", ""}, {"y", "イ"}, {"w", "ウ"}, {"a", "ア"}, {"i", "イ"}, {"u", "ウ"}, {"e", "エ"}, {"o", "オ"},
-}
-
-// inKana writes the name in Katakana with the dot that parts foreign names.
-func inKana(d *draft) bool {
-	if !d.writeIn(func(w *word) string { return kanaSigns.write(strings.ToLower(w.text)) }) {
-		return false
-	}
-	d.line = strings.ReplaceAll(d.line, " ", "・")
-	return true
-}
-
 // writeIn writes word for word; a word that cannot be written leaves the family without the name.
 func (d *draft) writeIn(write func(w *word) string) bool {
 	var b strings.Builder

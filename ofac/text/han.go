@@ -35,8 +35,9 @@ func readHan() *[hanLast - hanFirst + 1]string {
 			table[r-hanFirst] = syllable
 		}
 	}
-	for character, syllable := range hanPairs(namesReadings) {
-		table[character-hanFirst] = syllable
+	for field := range strings.FieldsSeq(namesReadings) {
+		r, size := utf8.DecodeRuneInString(field)
+		table[r-hanFirst] = field[size:]
 	}
 	return &table
 }
@@ -45,16 +46,13 @@ func readHan() *[hanLast - hanFirst + 1]string {
 const namesReadings = "长chang 都du 晟sheng 卜bu"
 
 // familyReadings are of characters that only as a family name are read so.
-var familyReadings = hanPairs("曾zeng 单shan 解xie 仇qiu 查zha 翟zhai 区ou 朴piao 盖ge 召shao 员yun 缪miao 种chong 折she 黑he 乐yue 覃qin 洗xian 祭zhai 繁po 秘bi 郇xun 阚kan 乜nie 佴nai 句gou 炅gui 么yao 薄bo 重chong 能nai 尉wei 隗wei 纪ji 逄pang 笪da 都du 长zhang 莘shen")
-
-func hanPairs(text string) map[rune]string {
-	pairs := map[rune]string{}
-	for field := range strings.FieldsSeq(text) {
-		r, size := utf8.DecodeRuneInString(field)
-		pairs[r] = field[size:]
+var familyReadings = func() map[string]string {
+	table := map[string]string{}
+	for field := range strings.FieldsSeq("曾zeng 单shan 解xie 仇qiu 查zha 翟zhai 区ou 朴piao 盖ge 召shao 员yun 缪miao 种chong 折she 黑he 乐yue 覃qin 洗xian 祭zhai 繁po 秘bi 郇xun 阚kan 乜nie 佴nai 句gou 炅gui 么yao 薄bo 重chong 能nai 尉wei 隗wei 纪ji 逄pang 笪da 都du 长zhang 莘shen") {
+		table[field[:hanBytes]] = field[hanBytes:]
 	}
-	return pairs
-}
+	return table
+}()
 
 // doubleFamilies are the family names of two characters; those whose reading is not that of their
 // characters have it behind them.
@@ -153,9 +151,9 @@ func isHan(word string) bool {
 // words.
 func appendHanPerson(dst []byte, word string, more bool) []byte {
 	family, given := word[:hanBytes], word[hanBytes:]
-	reading, ok := familyReadings[firstRune(family)]
+	reading, ok := familyReadings[family]
 	if !ok {
-		reading = hanReadings[firstRune(family)-hanFirst]
+		reading = string(appendHanWord(nil, family))
 	}
 	if len(word) > 2*hanBytes || len(word) == 2*hanBytes && more {
 		if double, ok := doubleFamilies[word[:2*hanBytes]]; ok {
@@ -170,11 +168,6 @@ func appendHanPerson(dst []byte, word string, more bool) []byte {
 		return dst
 	}
 	return appendHanWord(dst, given)
-}
-
-func firstRune(text string) rune {
-	r, _ := utf8.DecodeRuneInString(text)
-	return r
 }
 
 // appendHanWord appends the syllables of a word as one word.

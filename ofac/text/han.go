@@ -3,7 +3,6 @@ package text
 import (
 	_ "embed"
 	"strings"
-	"unicode/utf8"
 )
 
 // Lists have most Chinese names in Latin letters only. So a name in Han characters is also read
@@ -21,25 +20,39 @@ var hanText string
 // The Han characters that are read.
 const hanFirst, hanLast = 0x4E00, 0x9FFF
 
-// hanReadings holds the usual reading of each character, "" if it has none.
+// hanTable says how each character is read.
+type hanTable struct {
+	syllables []string // The first is "": no reading.
+	places    [hanLast - hanFirst + 1]uint16
+}
+
 var hanReadings = readHan()
 
-func readHan() *[hanLast - hanFirst + 1]string {
-	var table [hanLast - hanFirst + 1]string
-	for line := range strings.Lines(hanText) {
-		syllable, characters, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if syllable == "#" || !ok {
-			continue
-		}
+func readHan() *hanTable {
+	table := &hanTable{syllables: make([]string, 1, 512)}
+	add := func(syllable, characters string) {
+		table.syllables = append(table.syllables, syllable)
 		for _, r := range characters {
-			table[r-hanFirst] = syllable
+			table.places[r-hanFirst] = uint16(len(table.syllables) - 1)
+		}
+	}
+	for line := range strings.Lines(hanText) {
+		if syllable, characters, ok := strings.Cut(strings.TrimSpace(line), " "); ok && syllable != "#" {
+			add(syllable, characters)
 		}
 	}
 	for field := range strings.FieldsSeq(namesReadings) {
-		r, size := utf8.DecodeRuneInString(field)
-		table[r-hanFirst] = field[size:]
+		add(field[hanBytes:], field[:hanBytes])
 	}
-	return &table
+	return table
+}
+
+// of returns the usual reading of a character, "" if it has none.
+func (t *hanTable) of(r rune) string {
+	if r < hanFirst || r > hanLast {
+		return ""
+	}
+	return t.syllables[t.places[r-hanFirst]]
 }
 
 // namesReadings are of characters that names read otherwise than texts.
@@ -67,7 +80,7 @@ var doubleFamilies = func() map[string]string {
 
 // Sizes of Han names.
 const (
-	hanBytes      = 3  // Bytes of a character of hanReadings.
+	hanBytes      = 3  // Bytes of a character that is read.
 	hanPersonMin  = 2  // Characters of a person's name.
 	hanPersonMost = 4  // A longer name is a company's.
 	hanWordMost   = 64 // Characters that are read. More are a text.
@@ -139,7 +152,7 @@ func isHan(word string) bool {
 		return false
 	}
 	for _, r := range word {
-		if r < hanFirst || r > hanLast || hanReadings[r-hanFirst] == "" {
+		if hanReadings.of(r) == "" {
 			return false
 		}
 	}
@@ -174,7 +187,7 @@ func appendHanPerson(dst []byte, word string, more bool) []byte {
 func appendHanWord(dst []byte, word string) []byte {
 	dst = AppendSeparator(dst, 0)
 	for _, r := range word {
-		dst = append(dst, hanReadings[r-hanFirst]...)
+		dst = append(dst, hanReadings.of(r)...)
 	}
 	return dst
 }

@@ -73,8 +73,7 @@ func deletionForms(word, fold []byte, wholeOnly bool, room []byte, give func(uin
 	}
 	if sounds := text.AppendSounds(room[:0], word); len(sounds) >= text.SoundsMin {
 		give(text.HashForm(text.HashSounds, sounds))
-		if last := len(sounds) - 1; sounds[last] == 'z' { // See text.SameSounds.
-			sounds[last] = 's'
+		if text.OtherSounds(sounds) {
 			give(text.HashForm(text.HashSounds, sounds))
 		}
 	}

@@ -255,7 +255,8 @@ func (l *WordLayer) SameSounds(f *Finder, word []byte) []neighbour {
 		}
 		listed := l.WordText(id)
 		f.Room = text.AppendSounds(f.Room[:sounds], listed)
-		if text.SameSounds(f.Room[sounds:], f.Room[:sounds]) && string(listed) != string(word) {
+		sought, heard := f.Room[:sounds], f.Room[sounds:]
+		if string(listed) != string(word) && (string(heard) == string(sought) || text.OtherSounds(heard) && string(heard) == string(sought)) {
 			f.found = append(f.found, neighbour{id, text.SameSpelling})
 		}
 	}

@@ -59,6 +59,26 @@ func TestHanIsFound(t *testing.T) {
 	}
 }
 
+// Foreign names in Katakana are found by their sounds, and never block.
+func TestForeignNamesInKanaAreFound(t *testing.T) {
+	compiled, err := match.Build(append(listtest.NumberedEntities(400),
+		listtest.Named(1, list.Individual, list.ListSDN, "PUTIN, Vladimir"), listtest.Named(2, list.Individual, list.ListSDN, "SANCHEZ LOPEZ, Carlos"),
+		listtest.Named(3, list.Individual, list.ListSDN, "AL-BAGHDADI, Abu Bakr"), listtest.Named(4, list.Company, list.ListSDN, "GLENKORN"),
+	), list.Meta{Source: "test", PublishedAt: 1})
+	require.NoError(t, err)
+	scratch := match.NewScratch()
+	for name, want := range map[string]struct {
+		uid     uint32
+		outcome match.Outcome
+	}{
+		"ウラジーミル・プーチン": {1, match.Possible}, "ブラジミル・プチン": {1, match.Possible}, "プーチン・ウラジミール": {1, match.Possible}, "ウラジーミル・プチャコフ": {1, match.Clear},
+		"カルロス・サンチェス・ロペス": {2, match.Possible}, "アブー・バクル・アル・バグダーディー": {3, match.Possible}, "グレンコルン": {4, match.Possible},
+	} {
+		found, _ := compiled.ScreenEntry(want.uid, &match.Query{Name: name}, scratch)
+		require.Equal(t, want.outcome.String(), found.Outcome.String(), name)
+	}
+}
+
 // The list is compiled without its names in Han characters, and each of these is asked: how many
 // lead to the entry by its Latin names alone. Those that do not are Japanese, Cantonese and
 // translated names.

@@ -38,11 +38,20 @@ func AppendSounds(dst, word []byte) []byte {
 	return dst
 }
 
-// SameSounds reports whether a listed word has the sounds that were sought. Spanish names end in z
-// and are read as if in s: Sánchez, サンチェス.
-func SameSounds(listed, sought []byte) bool {
-	last := len(listed) - 1
-	return len(sought) == last+1 && last >= 0 && string(listed[:last]) == string(sought[:last]) && (listed[last] == sought[last] || listed[last] == 'z' && sought[last] == 's')
+// OtherSounds rewrites the sounds of a listed word as Japanese may hear them otherwise: a Spanish z
+// at the end as s (Sánchez, サンチェス), and a Russian v before l or r as u (Vladimir, ウラジーミル). It
+// returns false if nothing can be heard otherwise.
+func OtherSounds(sounds []byte) bool {
+	last := len(sounds) - 1
+	switch {
+	case last > 0 && sounds[last] == 'z':
+		sounds[last] = 's'
+	case last > 0 && sounds[0] == 'b' && sounds[1] == 'r':
+		sounds[0] = 'u'
+	default:
+		return false
+	}
+	return true
 }
 
 // soundAt returns the sound of the letters that begin at i; 0: they have none.

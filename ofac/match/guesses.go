@@ -1,8 +1,6 @@
 package match
 
 import (
-	"slices"
-
 	"railguard/ofac/list"
 	"railguard/ofac/text"
 )
@@ -33,10 +31,10 @@ func (x *Index) spareGuesses(name string, s *Scratch) {
 	if !text.HasLossy(name) {
 		return
 	}
-	own := text.NativeWords(name)
+	own := text.NativeOf(name)
 	for i := range s.hits {
 		h := &s.hits[i]
-		if h.outcome != Listed || h.form < formPossible && slices.Equal(own, text.NativeWords(x.TextAt(x.NameAt(h.name).Full))) {
+		if h.outcome != Listed || h.form < formPossible && own.Equals(text.NativeOf(x.TextAt(x.NameAt(h.name).Full))) {
 			continue
 		}
 		h.outcome, h.sub = Possible, SubTransliterated

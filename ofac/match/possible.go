@@ -79,6 +79,7 @@ type scorer struct {
 	edges     [edgesMax]edge
 	held      comparison
 	numbers   *numbers
+	sounds    bool   // The words are romanised Kana.
 	unbounded bool   // Every name is compared.
 	trace     *trace // set while a match is explained
 }
@@ -134,10 +135,12 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	spoken, ok := text.AppendSpoken(s.other[:0], c.words)
 	if !ok {
 		spoken, ok = text.AppendKana(s.other[:0], name)
+		c.sounds = ok
 	}
 	if ok {
 		c.words, s.other = spoken, c.words
 		truncated = x.possibleWords(q, s) || truncated
+		c.sounds = false
 	}
 	s.steps += c.read + c.looked + c.loose
 	return truncated || c.read > postingsReadMax || c.looked > candidatesMax || c.loose == looseMax
@@ -303,6 +306,9 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 		}
 		c.markSlip(l, i)
 		c.markSeenAs(l, i)
+	}
+	if c.sounds && !w.initial {
+		c.markSounds(l, i)
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {

@@ -17,6 +17,10 @@ func innocentFamilies() []Family {
 		c := &cultures[i]
 		all = append(all, Family{Name: "innocent_person_" + c.name, Claim: Innocent, About: "frequent " + c.title + " given and family names, crossed", names: c.cross()})
 	}
+	for i := range nativeCultures {
+		c := &nativeCultures[i]
+		all = append(all, Family{Name: "innocent_script_" + c.name, Claim: Innocent, About: "frequent " + c.title + ", crossed, in their own letters", names: c.cross()})
+	}
 	fixed := func(name, about string, names []string) Family {
 		return Family{Name: name, Claim: Innocent, About: about, names: names}
 	}

@@ -121,7 +121,7 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	if p.kind == pairInitial {
 		return n.initial
 	}
-	said, written, known := int32(0), int32(0), false
+	said, written, known, abjad := int32(0), int32(0), false, false
 	for mask := p.listed; mask != 0; mask &= mask - 1 {
 		said += m.weights[bits.TrailingZeros32(mask)]
 	}
@@ -131,13 +131,15 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	for mask := p.query; mask != 0; mask &= mask - 1 {
 		w := &c.list[bits.TrailingZeros32(mask)]
 		written += w.bitsIn(person)
-		known = known || w.known || w.ordinary
+		known, abjad = known || w.known || w.ordinary, abjad || w.abjad
 	}
 	if known { // It is a word of its own, which is as common as it is.
 		said = min(said, written)
 	}
 	slip := n.slipLeast + (text.ScoreOne-p.similarity)*n.slipSlope/text.ScoreOne
 	switch {
+	case abjad:
+		slip += n.slipAbjad
 	case p.similarity >= text.SameSpelling && m.sameGroup(p, c, l):
 		slip = n.slipGroup
 	case p.similarity >= joinedSpelling:
@@ -145,7 +147,7 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	case known:
 		slip += n.slipKnown
 	}
-	if p.similarity < joinedSpelling && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
+	if p.similarity < joinedSpelling && !abjad && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
 		slip += n.slipJoined
 	}
 	if !known { // Whoever means another name with this word slips alike.

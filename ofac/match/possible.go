@@ -17,6 +17,7 @@ type queryWord struct {
 	payment      bool  // a word about the payment, not of the name
 	known        bool  // a whole word of some listed name
 	ordinary     bool  // A word of ordinary names.
+	abjad        bool  // It is written without vowels; its listed readings say how much it says.
 	bitsPerson   int32
 	bitsOther    int32
 	initial      bool   // one letter
@@ -110,7 +111,6 @@ func (w *queryWord) bitsIn(person bool) int32 {
 func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
-	c.finder.Bare = text.LacksVowels(name)
 	apart, ok := text.AppendInitialsApart(s.other[:0], name, c.words, &c.tokens)
 	truncated := x.possibleWords(q, s)
 	if ok {
@@ -129,6 +129,11 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 			c.words, s.other = s.other, c.words
 			truncated = x.possibleWords(q, s) || truncated
 		}
+	}
+	if abjad, ok := text.AppendAbjad(s.other[:0], name); ok {
+		c.words, s.other = abjad, c.words
+		truncated = x.possibleWords(q, s) || truncated
+		c.words, s.other = s.other, c.words
 	}
 	spoken, ok := text.AppendSpoken(s.other[:0], c.words)
 	if !ok {
@@ -207,7 +212,8 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		return
 	}
 	w.initial, w.title = len(written) == 1 && written[0] > '9', text.TitleWords.Has(written)
-	if len(written) >= text.LooseLettersMin {
+	w.abjad = text.IsAbjad(written)
+	if len(written) >= text.LooseLettersMin && !w.abjad {
 		w.begins = c.folds[w.fold]
 	}
 	var record index.WordRecord
@@ -283,6 +289,8 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 	}
 	switch {
 	case w.initial:
+	case w.abjad:
+		c.markAbjad(l, i)
 	case w.known:
 		for _, row := range l.NeighboursOf(w.word) {
 			near := row.Read()

@@ -12,6 +12,7 @@ const (
 	hashPinyin // keys of words that consist of syllables
 	hashWade
 	hashKorean
+	hashAbjad
 )
 
 // IsLatin reports whether a word has only ASCII letters and digits.

@@ -25,7 +25,7 @@ var arabic = abjad{
 		"muhammad": "محمد", "mohammad": "محمد", "mohammed": "محمد", "mohamed": "محمد", "muhammed": "محمد", "ahmad": "أحمد", "ahmed": "أحمد", "ali": "علي", "hassan": "حسن", "hasan": "حسن", "hussein": "حسين", "husayn": "حسين", "hossein": "حسين",
 		"abdullah": "عبد الله", "abdallah": "عبد الله", "ibrahim": "إبراهيم", "ismail": "إسماعيل", "mahmoud": "محمود", "mahmud": "محمود", "mustafa": "مصطفى", "said": "سعيد", "omar": "عمر", "umar": "عمر", "khalid": "خالد", "yusuf": "يوسف", "hamid": "حميد", "abd": "عبد", "abdul": "عبد ال", "abdel": "عبد ال",
 		"bank": "بنك", "company": "شركة", "trading": "للتجارة", "group": "مجموعة", "international": "الدولية", "general": "العامة", "establishment": "مؤسسة", "foundation": "مؤسسة", "organization": "منظمة", "exchange": "للصرافة", "industries": "للصناعات", "industry": "للصناعة", "shipping": "للشحن", "services": "للخدمات", "llc": "ذ.م.م", "ltd": "المحدودة", "limited": "المحدودة", "co": "شركة",
-		"university": "جامعة", "research": "للأبحاث", "center": "مركز", "islamic": "الإسلامية", "national": "الوطنية", "association": "جمعية", "charity": "الخيرية", "import": "للاستيراد", "export": "والتصدير", "oil": "للنفط", "construction": "للإنشاءات", "contracting": "للمقاولات", "engineering": "للهندسة", "technology": "للتكنولوجيا", "petrochemical": "للبتروكيماويات", "transport": "للنقل", "airlines": "للطيران", "and": "و", "for": "", "of": "", "the": "",
+		"university": "جامعة", "research": "للأبحاث", "center": "مركز", "islamic": "الإسلامية", "national": "الوطنية", "association": "جمعية", "charity": "الخيرية", "import": "للاستيراد", "export": "والتصدير", "oil": "للنفط", "construction": "للإنشاءات", "contracting": "للمقاولات", "engineering": "للهندسة", "technology": "للتكنولوجيا", "petrochemical": "للبتروكيماويات", "transport": "للنقل", "airlines": "للطيران", "and": "و", "imam": "إمام", "corporation": "شركة", "enterprise": "مؤسسة", "enterprises": "مؤسسة", "for": "", "of": "", "the": "",
 	},
 	map[string]string{"al-": "ال", "el-": "ال", "ul-": "ال", "ad-": "ال", "ar-": "ال", "as-": "ال", "ash-": "ال", "at-": "ال", "az-": "ال", "an-": "ال", "al ": "ال", "el ": "ال", "bin ": "بن ", "ibn ": "بن ", "ben ": "بن ", "abu ": "أبو ", "abou ": "أبو ", "bint ": "بنت ", "umm ": "أم "},
 }
@@ -40,7 +40,8 @@ var persian = abjad{
 	map[string]string{
 		"muhammad": "محمد", "mohammad": "محمد", "mohammed": "محمد", "ahmad": "احمد", "ahmed": "احمد", "ali": "علی", "hassan": "حسن", "hasan": "حسن", "hussein": "حسین", "hossein": "حسین", "hosein": "حسین", "reza": "رضا", "mehdi": "مهدی", "mahdi": "مهدی", "abbas": "عباس", "saeed": "سعید", "said": "سعید", "ebrahim": "ابراهیم", "seyed": "سید", "sayyed": "سید",
 		"bank": "بانک", "company": "شرکت", "trading": "بازرگانی", "group": "گروه", "international": "بین‌المللی", "general": "عمومی", "foundation": "بنیاد", "organization": "سازمان", "exchange": "صرافی", "industries": "صنایع", "industrial": "صنعتی", "industry": "صنعت", "shipping": "کشتیرانی", "services": "خدمات", "ltd": "محدود", "limited": "محدود", "co": "شرکت", "university": "دانشگاه", "research": "تحقیقات", "center": "مرکز", "petrochemical": "پتروشیمی",
-		"oil": "نفت", "gas": "گاز", "engineering": "مهندسی", "iran": "ایران", "tehran": "تهران", "airlines": "هواپیمایی", "technology": "فناوری", "institute": "موسسه", "development": "توسعه", "and": "و", "of": "", "the": "", "e": "",
+		"oil": "نفت", "gas": "گاز", "engineering": "مهندسی", "iran": "ایران", "tehran": "تهران", "airlines": "هواپیمایی", "technology": "فناوری", "institute": "موسسه", "development": "توسعه", "and": "و", "of": "", "the": "", "e": "", "va": "و",
+		"iranian": "ایرانی", "energy": "انرژی", "ministry": "وزارت", "space": "فضایی", "defense": "دفاع", "medical": "پزشکی", "pharmaceutical": "دارویی", "science": "علوم", "corporation": "شرکت", "offshore": "آفشور", "imam": "امام", "army": "ارتش", "islamic": "اسلامی", "bonyad": "بنیاد", "sherkat": "شرکت", "security": "امنیت", "credit": "اعتباری", "movement": "جنبش", "fund": "صندوق", "north": "شمال", "petroleum": "نفت", "helicopter": "هلیکوپتر",
 	},
 	map[string]string{"al-": "ال", "el-": "ال", "ul-": "ال", "al ": "ال", "bin ": "بن ", "ibn ": "بن ", "abu ": "ابو "},
 }
@@ -71,7 +72,7 @@ func (a *abjad) in(d *draft) bool {
 	})
 	if !d.writeIn(func(w *word) string {
 		particle, known := a.particles[w.particle]
-		lower := strings.ToLower(w.text)
+		lower := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(w.text), "-e"), "-ye") // The ezafe is not written.
 		text := a.words[lower]
 		if text == "" {
 			text = a.signs.write(inner(lower))

@@ -153,6 +153,9 @@ type nameCutter struct {
 func (c *nameCutter) cutName(full string, person bool) []rawToken {
 	var spoken bool
 	if c.words, spoken = text.AppendKana(c.words[:0], full); !spoken {
+		c.words, spoken = text.AppendAbjad(c.words[:0], full, true)
+	}
+	if !spoken {
 		c.words = text.AppendWords(c.words[:0], full, false)
 	}
 	var list []rawToken

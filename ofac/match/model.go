@@ -125,16 +125,19 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	for mask := p.listed; mask != 0; mask &= mask - 1 {
 		said += m.weights[bits.TrailingZeros32(mask)]
 	}
-	if p.similarity == text.ScoreOne {
-		return said
-	}
 	for mask := p.query; mask != 0; mask &= mask - 1 {
 		w := &c.list[bits.TrailingZeros32(mask)]
 		written += w.bitsIn(person)
 		known, abjad = known || w.known || w.ordinary, abjad || w.abjad
 	}
+	if p.similarity == text.ScoreOne && !abjad {
+		return said
+	}
 	if known { // It is a word of its own, which is as common as it is.
 		said = min(said, written)
+	}
+	if p.similarity == text.ScoreOne {
+		return said
 	}
 	slip := n.slipLeast + (text.ScoreOne-p.similarity)*n.slipSlope/text.ScoreOne
 	switch {

@@ -17,7 +17,7 @@ type numbers struct {
 // pairNumbers weigh paired words.
 type pairNumbers struct {
 	initial, slipGroup, slipFold, slipLeast, slipSlope, slipKnown, slipJoined, slipAbjad int32
-	gainsMost, gainsBeyond                                                    int32
+	gainsMost, gainsBeyond                                                               int32
 }
 
 // lackNumbers weigh words of the listed name that the query lacks.

@@ -111,6 +111,15 @@ func (w *queryWord) bitsIn(person bool) int32 {
 func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
+	if abjad, ok := text.AppendAbjad(s.other[:0], name, true); ok {
+		c.words, s.other = abjad, c.words
+		truncated := x.possibleWords(q, s)
+		if abjad, ok = text.AppendAbjad(s.other[:0], name, false); ok {
+			c.words, s.other = abjad, c.words
+			truncated = x.possibleWords(q, s) || truncated
+		}
+		return countSteps(s, truncated)
+	}
 	apart, ok := text.AppendInitialsApart(s.other[:0], name, c.words, &c.tokens)
 	truncated := x.possibleWords(q, s)
 	if ok {
@@ -130,11 +139,6 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 			truncated = x.possibleWords(q, s) || truncated
 		}
 	}
-	if abjad, ok := text.AppendAbjad(s.other[:0], name); ok {
-		c.words, s.other = abjad, c.words
-		truncated = x.possibleWords(q, s) || truncated
-		c.words, s.other = s.other, c.words
-	}
 	spoken, ok := text.AppendSpoken(s.other[:0], c.words)
 	if !ok {
 		spoken, ok = text.AppendKana(s.other[:0], name)
@@ -143,6 +147,12 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 		c.words, s.other = spoken, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
+	return countSteps(s, truncated)
+}
+
+// countSteps counts the work, and returns true if not all of it was done.
+func countSteps(s *Scratch, truncated bool) bool {
+	c := &s.scorer
 	s.steps += c.read + c.looked + c.loose
 	return truncated || c.read > postingsReadMax || c.looked > candidatesMax || c.loose == looseMax
 }
@@ -289,8 +299,6 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 	}
 	switch {
 	case w.initial:
-	case w.abjad:
-		c.markAbjad(l, i)
 	case w.known:
 		for _, row := range l.NeighboursOf(w.word) {
 			near := row.Read()
@@ -303,6 +311,9 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 		}
 		c.markSlip(l, i)
 		c.markSeenAs(l, i)
+	}
+	if w.abjad {
+		c.markAbjad(l, i)
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {

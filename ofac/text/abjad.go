@@ -13,29 +13,30 @@ import (
 // that may be followed by a small letter. Nothing else in a folded name has capitals. An abjad word is
 // looked up by its consonants and compared with Latin words sign by sign.
 
-// Signs with a small letter are those of Th (ث), Dh (ذ, ض, ظ), Kh, Sh, Ch, Gh (غ, گ), Zh and Ts (צ).
-// A is a long a, E ain or hamza, W and Y are consonants or vowels, I is ى, O is ة, V and P are the Hebrew
-// letters for b or v, p or f.
+// Signs with a small letter are those of Th (ث, ת), Dh (ذ, ض, ظ), Kh (כ), Sh, Ch, Gh (غ, گ), Zh (ژ, ז) and
+// Ts (צ). X is kh, A a long a, E ain or hamza, W and Y are consonants or vowels, I is ى, O is ة, V and P are
+// the Hebrew letters for b or v, p or f.
 var abjadSigns = map[rune]string{
 	'ء': "E", 'آ': "A", 'أ': "A", 'إ': "A", 'ٱ': "A", 'ا': "A", 'ؤ': "W", 'ئ': "Y", 'ب': "B", 'پ': "B", 'ة': "O", 'ت': "T", 'ٹ': "T", 'ټ': "T", 'ث': "Th",
-	'ج': "J", 'چ': "Ch", 'ح': "H", 'خ': "Kh", 'د': "D", 'ڈ': "D", 'ډ': "D", 'ذ': "Dh", 'ر': "R", 'ڑ': "R", 'ړ': "R", 'ڕ': "R", 'ز': "Z", 'ژ': "Zh", 'ږ': "Gh",
+	'ج': "J", 'چ': "Ch", 'ح': "H", 'خ': "X", 'د': "D", 'ڈ': "D", 'ډ': "D", 'ذ': "Dh", 'ر': "R", 'ڑ': "R", 'ړ': "R", 'ڕ': "R", 'ز': "Z", 'ژ': "Zh", 'ږ': "Gh",
 	'س': "S", 'ش': "Sh", 'ښ': "Sh", 'ص': "S", 'ض': "Dh", 'ط': "T", 'ظ': "Dh", 'ع': "E", 'غ': "Gh", 'ف': "F", 'ڤ': "V", 'ق': "Q", 'ك': "K", 'ک': "K", 'گ': "Gh",
 	'ل': "L", 'ڵ': "L", 'م': "M", 'ن': "N", 'ں': "N", 'ڼ': "N", 'ه': "H", 'ھ': "H", 'ہ': "H", 'ۀ': "H", 'و': "W", 'ۆ': "W", 'ى': "I", 'ي': "Y", 'ی': "Y", 'ۍ': "Y", 'ێ': "Y", 'ې': "Y",
 
-	'א': "A", 'ב': "V", 'ג': "G", 'ד': "D", 'ה': "H", 'ו': "W", 'ז': "Z", 'ח': "Kh", 'ט': "T", 'י': "Y", 'ך': "Kh", 'כ': "Kh", 'ל': "L", 'ם': "M", 'מ': "M",
+	'א': "A", 'ב': "V", 'ג': "J", 'ד': "D", 'ה': "H", 'ו': "W", 'ז': "Zh", 'ח': "X", 'ט': "T", 'י': "Y", 'ך': "Kh", 'כ': "Kh", 'ל': "L", 'ם': "M", 'מ': "M",
 	'ן': "N", 'נ': "N", 'ס': "S", 'ע': "E", 'ף': "P", 'פ': "P", 'ץ': "Ts", 'צ': "Ts", 'ק': "Q", 'ר': "R", 'ש': "Sh", 'ת': "Th",
 }
 
 // IsAbjad tells whether a word of a folded name is an abjad word.
 func IsAbjad(word []byte) bool { return isCapital(word[0]) }
 
-// AppendAbjad appends the words of a name that has letters of an abjad. It returns false for any other
-// name.
-func AppendAbjad(dst []byte, name string) ([]byte, bool) {
+// AppendAbjad appends the words of a name that has a word in an abjad. It returns false for any other name.
+// With translate, words that are translated in names of companies are; otherwise they are read by sound too,
+// as they may be names, and it returns false if there are none.
+func AppendAbjad(dst []byte, name string, translate bool) ([]byte, bool) {
 	if !LacksVowels(name) {
 		return dst, false
 	}
-	base := len(dst)
+	base, read := len(dst), false
 	for i := 0; i < len(name); {
 		word := scanWord(name, i)
 		raw := name[i:word.end]
@@ -50,51 +51,53 @@ func AppendAbjad(dst []byte, name string) ([]byte, bool) {
 				dst = dst[:mark]
 			}
 		default:
-			dst = appendAbjadWord(dst, base, raw)
+			var translated bool
+			dst, translated = appendAbjadWord(dst, base, raw, translate)
+			read = read || translate || translated
 		}
 	}
 	if short, ok := bytes.CutSuffix(dst, []byte(limitedHebrew)); ok && len(short) > base {
 		dst = append(short, " ltd"...)
 	}
-	return dst, true
+	return dst, read
 }
 
 // limitedHebrew is how the abbreviation of a limited company is read, which has a quotation mark.
 const limitedHebrew = " VE m"
 
-// appendAbjadWord appends the reading of one word. Articles and prefixes are words of their own.
-func appendAbjadWord(dst []byte, base int, raw string) []byte {
+// appendAbjadWord appends the reading of one word, and reports whether it could be translated. Articles and
+// prefixes are words of their own.
+func appendAbjadWord(dst []byte, base int, raw string, translate bool) (read []byte, translated bool) {
 	var room [2 * WordBytesMax]byte
 	signs := appendSigns(room[:0], raw)
 	if len(signs) == 0 {
-		return dst
+		return dst, false
 	}
 	dst = AppendSeparator(dst, base)
-	if latin, ok := abjadWords[string(signs)]; ok {
-		return append(dst, latin...)
-	}
-	for _, prefix := range abjadPrefixes {
-		rest, ok := strings.CutPrefix(string(signs), prefix.signs)
-		if !ok || len(rest) < prefixedMin {
+	for i := range abjadPrefixes {
+		prefix := &abjadPrefixes[i]
+		known, ok := abjadWords[string(signs[min(len(prefix.signs), len(signs)):])]
+		if !ok || !bytes.HasPrefix(signs, []byte(prefix.signs)) {
 			continue
 		}
-		if latin, ok := abjadWords[rest]; ok {
-			if prefix.and {
-				dst = append(dst, "and "...)
-			}
-			if prefix.article && !BusinessWords.Has([]byte(latin)) {
-				dst = append(dst, "al "...)
-			}
-			return append(dst, latin...)
+		if translated = known.translated; translated && !translate {
+			break
 		}
+		if prefix.and {
+			dst = append(dst, "and "...)
+		}
+		if prefix.article && !known.translated {
+			dst = append(dst, "al "...)
+		}
+		return append(dst, known.latin...), translated
 	}
-	if rest := signs[min(len(signs), len("AL")):]; len(rest) >= prefixedMin && string(signs[:2]) == "AL" {
-		return append(append(dst, "al "...), rest...)
+	if len(signs) >= len("AL")+prefixedMin && string(signs[:2]) == "AL" {
+		return append(append(dst, "al "...), signs[2:]...), translated
 	}
 	if len(signs) == 1 { // An initial.
-		return append(dst, signs[0]+'a'-'A')
+		return append(dst, lowerByte(signs[0])), translated
 	}
-	return append(dst, signs...)
+	return append(dst, signs...), translated
 }
 
 // prefixedMin is the least number of signs behind a prefix.
@@ -105,7 +108,7 @@ var abjadPrefixes = [...]struct {
 	signs        string
 	and, article bool
 }{
-	{"AL", false, true}, {"WAL", true, true}, {"LL", false, false}, {"WLL", true, false}, {"BAL", false, false}, {"W", true, false}, {"L", false, false}, {"B", false, false}, {"H", false, false}, {"V", false, false}, {"LH", false, false}, {"WH", true, false},
+	{"", false, false}, {"AL", false, true}, {"WAL", true, true}, {"LL", false, false}, {"WLL", true, false}, {"BAL", false, false}, {"W", true, false}, {"L", false, false}, {"B", false, false}, {"H", false, false}, {"V", false, false}, {"LH", false, false}, {"WH", true, false},
 }
 
 // appendSigns appends the signs of a word, as many as there is room for.
@@ -315,16 +318,13 @@ func soughtClasses(word []byte, i, size int) string {
 		switch word[i] {
 		case 'T':
 			if word[i+1] == 's' {
-				return "s"
+				return "scz"
 			}
 			return "ts"
 		case 'D':
 			return "dz"
 		case 'K':
-			if i == 0 || before != 'S' {
-				return "hk"
-			}
-			return "h"
+			return "hk"
 		case 'S':
 			if before == 'T' {
 				return "xC"
@@ -335,7 +335,7 @@ func soughtClasses(word []byte, i, size int) string {
 		case 'G':
 			return "k"
 		}
-		return "j" // Zh
+		return "jz" // Zh
 	}
 	switch c := word[i]; c {
 	case 'A', 'E', 'W', 'Y', 'I':
@@ -362,6 +362,8 @@ func soughtClasses(word []byte, i, size int) string {
 			return "bf_"
 		}
 		return "bf-"
+	case 'X':
+		return "h"
 	case 'Q', 'K', 'G':
 		return "k"
 	case 'S':

@@ -9,7 +9,8 @@ const (
 	abjadEnd    = 55  // The vowel at the end is not written, or the first one.
 	abjadMute   = 10  // An ain, a hamza or an h at the end is not spoken.
 	abjadOther  = 45  // Another vowel is written.
-	abjadWeak   = 60  // A long vowel is written and not spoken.
+	abjadWeak   = 60  // A long vowel is written and not spoken, and
+	abjadLast   = 110 // the same at the end.
 	abjadFar    = 15  // The rarer sound of a letter.
 	abjadNever  = 400 // Anything else.
 )
@@ -84,6 +85,9 @@ func unspoken(written []byte, i int, end bool) int32 {
 			return abjadMute
 		}
 	case 'A', 'W', 'Y', 'I', 'O':
+		if end {
+			return abjadLast
+		}
 		return abjadWeak
 	case 'L':
 		if soughtClasses(written, i, 1) == "l-" {
@@ -130,7 +134,7 @@ func signSounds(sign byte, wide, ts bool) (sure, rare string) {
 		switch sign {
 		case 'T':
 			if ts {
-				return "Cs", "zD"
+				return "Cs", "zDcx"
 			}
 			return "Tts", ""
 		case 'D':
@@ -144,7 +148,7 @@ func signSounds(sign byte, wide, ts bool) (sure, rare string) {
 		case 'G':
 			return "k", ""
 		}
-		return "j", "x" // Zh
+		return "jz", "x" // Zh
 	}
 	switch sign {
 	case 'A':
@@ -177,6 +181,8 @@ func signSounds(sign byte, wide, ts bool) (sure, rare string) {
 		return "fv", ""
 	case 'K', 'Q':
 		return "kS", ""
+	case 'X':
+		return "h", ""
 	}
 	return oneByte[lowerByte(sign)], ""
 }

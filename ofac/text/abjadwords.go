@@ -2,10 +2,9 @@ package text
 
 import "strings"
 
-// abjadSource has words of Arabic, Persian and Hebrew names that are read as a whole: frequent names, and
-// words that are translated in names of companies. Each line has a Latin form, a colon, and the words
-// that are read so, without article. It adds to arabicSource.
-const abjadSource = `
+// abjadNames are frequent names in Arabic, Persian and Hebrew. Each line has a Latin form, a colon, and the
+// written words that are read so, without article. It adds to arabicSource.
+const abjadNames = `
 abdullah: عبدالله عبداللە
 abdurrahman: عبدالرحمن عبدالرحمان
 abdulmalik: عبدالملك عبدالمالک
@@ -35,6 +34,48 @@ ali: على
 hadi: هادى
 sami: سامى
 rami: رامى
+mohammad: מוחמד מוחמאד
+ahmad: אחמד
+mahmoud: מחמוד
+ali: עלי
+hassan: חסן חסאן
+hussein: חוסיין חוסין
+abdullah: עבדאללה
+abd: עבד
+ibrahim: איבראהים אברהים
+ismail: איסמעיל אסמאעיל
+yusuf: יוסוף יוסף יוסוף
+omar: עומר עומאר
+khalid: חאלד
+mustafa: מוסטפא מוצטפא
+said: סעיד
+salah: סלאח צלאח
+musa: מוסא
+isa: עיסא
+yahya: יחיא
+bin: בן אבן
+abu: אבו
+al: אל
+david: דוד
+moshe: משה
+abraham: אברהם
+isaac: יצחק
+jacob: יעקב
+sarah: שרה
+rachel: רחל
+cohen: כהן
+levi: לוי
+daniel: דניאל
+michael: מיכאל
+haim: חיים
+shlomo: שלמה
+shimon: שמעון
+elijah: אליהו
+benjamin: בנימין
+`
+
+// abjadTranslations are words that are translated in names of companies and organisations.
+const abjadTranslations = `
 company: شركت شركات الشركه
 corporation: كوربوريشن کورپوریشن
 group: مجموعة مجموعه گروه جروب كروب گروپ קבוצת קבוצה
@@ -148,7 +189,6 @@ committee: لجنه
 charity: خيرية خيريه صدقة צדקה
 relief: اغاثة إغاثة
 martyrs: شهداء شهيدان
-martyr: شهيد شهید
 holy: مقدس
 jihad: جهاد جهادی
 revolution: ثورة انقلاب
@@ -165,7 +205,6 @@ west: غرب
 north: شمال
 south: جنوب
 gulf: خليج
-star: نجم نجمة ستاره
 golden: ذهبية زرين
 gold: ذهب طلا זהב
 jewelry: مجوهرات جواهرات
@@ -215,67 +254,38 @@ jerusalem: قدس ירושלים
 israel: ישראל
 company: חברת חברה
 ltd: ע‌במ
-mohammad: מוחמד מוחמאד
-ahmad: אחמד
-mahmoud: מחמוד
-ali: עלי
-hassan: חסן חסאן
-hussein: חוסיין חוסין
-abdullah: עבדאללה
-abd: עבד
-ibrahim: איבראהים אברהים
-ismail: איסמעיל אסמאעיל
-yusuf: יוסוף יוסף יוסוף
-omar: עומר עומאר
-khalid: חאלד
-mustafa: מוסטפא מוצטפא
-said: סעיד
-salah: סלאח צלאח
-musa: מוסא
-isa: עיסא
-yahya: יחיא
-bin: בן אבן
-abu: אבו
-al: אל
-david: דוד
-moshe: משה
-abraham: אברהם
-isaac: יצחק
-jacob: יעקב
-sarah: שרה
-rachel: רחל
-cohen: כהן
-levi: לוי
-daniel: דניאל
-michael: מיכאל
-haim: חיים
-shlomo: שלמה
-shimon: שמעון
-elijah: אליהו
-benjamin: בנימין
 `
 
-// abjadWords maps the signs of a written word to its Latin form.
+// abjadReading is the Latin form of a written word.
+type abjadReading struct {
+	latin      string
+	translated bool
+}
+
+// abjadWords maps the signs of a written word to its reading.
 var abjadWords = readAbjadWords()
 
-func readAbjadWords() map[string]string {
-	table := map[string]string{}
-	add := func(written, latin string) {
+func readAbjadWords() map[string]abjadReading {
+	table, translations := map[string]abjadReading{}, map[string]bool{}
+	add := func(written, latin string, translated bool) {
 		var room [2 * WordBytesMax]byte
 		key := string(appendSigns(room[:0], written))
 		if _, known := table[key]; !known && key != "" {
-			table[key] = latin
+			table[key] = abjadReading{latin, translated}
+		}
+	}
+	for i, source := range [...]string{abjadTranslations, abjadNames} {
+		for line := range strings.Lines(source) {
+			latin, written, _ := strings.Cut(strings.TrimSpace(line), ":")
+			translations[latin] = translations[latin] || i == 0
+			for word := range strings.FieldsSeq(written) {
+				add(word, latin, i == 0)
+			}
 		}
 	}
 	for line := range strings.Lines(arabicSource) {
 		if written, latin, found := strings.Cut(strings.TrimSpace(line), " "); found {
-			add(written, latin)
-		}
-	}
-	for line := range strings.Lines(abjadSource) {
-		latin, written, _ := strings.Cut(strings.TrimSpace(line), ":")
-		for word := range strings.FieldsSeq(written) {
-			add(word, latin)
+			add(written, latin, translations[latin])
 		}
 	}
 	return table

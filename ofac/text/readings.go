@@ -69,9 +69,16 @@ func AppendSpoken(dst, words []byte) ([]byte, bool) {
 			}
 			end += size
 		}
-		if other == 0 && syllables > 0 && syllables <= spokenSyllables {
+		parted := false
+		if other == 0 && syllables > 0 {
+			dst, parted = appendTrades(dst, words[start:end])
+		}
+		switch {
+		case parted:
+			spoken = true
+		case other == 0 && syllables > 0 && syllables <= spokenSyllables:
 			dst, spoken = appendSpokenWord(dst, words[start:end]), true
-		} else {
+		default:
 			dst = append(AppendSeparator(dst, 0), words[start:end]...)
 		}
 		start = end + 1
@@ -94,20 +101,26 @@ func appendSpokenWord(dst, word []byte) []byte {
 	for len(word) > 0 {
 		r, size := utf8.DecodeRune(word)
 		word = word[size:]
-		place := int(r - hangulFirst)
-		onset, vowel, coda := hangulOnsets[place/(vowels*codas)], hangulVowels[place/codas%vowels], hangulCodas[place%codas]
 		dst = AppendSeparator(dst, 0)
 		mark := len(dst)
-		if onset != "-" {
-			dst = append(dst, onset...)
-		}
-		dst = append(dst, vowel...)
-		if coda != "-" {
-			dst = append(dst, coda...)
-		}
+		dst = appendSyllable(dst, r)
 		if string(dst[mark:]) == "i" {
 			dst = append(dst[:mark], "yi"...) // as in the surname Lee
 		}
+	}
+	return dst
+}
+
+// appendSyllable appends the sounds of a Hangul syllable.
+func appendSyllable(dst []byte, r rune) []byte {
+	place := int(r - hangulFirst)
+	onset, vowel, coda := hangulOnsets[place/(vowels*codas)], hangulVowels[place/codas%vowels], hangulCodas[place%codas]
+	if onset != "-" {
+		dst = append(dst, onset...)
+	}
+	dst = append(dst, vowel...)
+	if coda != "-" {
+		dst = append(dst, coda...)
 	}
 	return dst
 }

@@ -16,7 +16,7 @@ func (c *scorer) markAbjad(l *index.WordLayer, i int) {
 	w := &c.list[i]
 	for _, near := range l.NearAbjad(&c.finder, c.textOf(i)) {
 		record := l.Word(near.Word)
-		if record.Flags&index.WordWhole != 0 && near.Similarity >= abjadFits {
+		if record.Flags&index.WordWhole != 0 && near.Similarity >= abjadFits && !text.IsFormal(l.TextOf(&record)) {
 			w.bitsPerson, w.bitsOther, w.ordinary = min(w.bitsPerson, int32(record.Person)), min(w.bitsOther, int32(record.Other)), true
 		}
 		c.addMark(near.Word, 1<<i, near.Similarity)
@@ -32,7 +32,7 @@ func (c *scorer) markAbjad(l *index.WordLayer, i int) {
 func (c *scorer) markAbjadJoins(l *index.WordLayer, i int) {
 	c.join = c.join[:0]
 	for k := i; k < min(i+3, c.count); k++ {
-		if c.list[k].initial || !c.list[k].abjad && !text.IsArticle(string(c.textOf(k))) {
+		if c.list[k].initial || !c.list[k].abjad && !text.IsArticle(string(c.textOf(k))) && string(c.textOf(k)) != "abdal" {
 			return
 		}
 		for _, letter := range c.textOf(k) {

@@ -141,8 +141,7 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	}
 	slip := n.slipLeast + (text.ScoreOne-p.similarity)*n.slipSlope/text.ScoreOne
 	switch {
-	case abjad:
-		slip += n.slipAbjad
+	case abjad: // The slip of a reading says enough.
 	case p.similarity >= text.SameSpelling && m.sameGroup(p, c, l):
 		slip = n.slipGroup
 	case p.similarity >= joinedSpelling:

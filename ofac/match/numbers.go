@@ -16,8 +16,8 @@ type numbers struct {
 
 // pairNumbers weigh paired words.
 type pairNumbers struct {
-	initial, slipGroup, slipFold, slipLeast, slipSlope, slipKnown, slipJoined, slipAbjad int32
-	gainsMost, gainsBeyond                                                               int32
+	initial, slipGroup, slipFold, slipLeast, slipSlope, slipKnown, slipJoined int32
+	gainsMost, gainsBeyond                                                    int32
 }
 
 // lackNumbers weigh words of the listed name that the query lacks.
@@ -43,7 +43,7 @@ type wholeNumbers struct {
 // shipped are the numbers that the service uses.
 var shipped = numbers{
 	1730, 2180, 1000,
-	pairNumbers{initial: 520, slipGroup: 198, slipFold: 143, slipLeast: 150, slipSlope: 1820, slipKnown: 639, slipJoined: 676, slipAbjad: 0, gainsMost: 2800, gainsBeyond: 20},
+	pairNumbers{initial: 520, slipGroup: 198, slipFold: 143, slipLeast: 150, slipSlope: 1820, slipKnown: 639, slipJoined: 676, gainsMost: 2800, gainsBeyond: 20},
 	lackNumbers{
 		missingGiven: 1078, missingLast: 1183, missingAny: 400, missingHalf: 182, missingSecond: 0, missingMiddle: 84, missingPatronymic: 64, missingMost: 520,
 		missingWord: 130, missingShare: 40,
@@ -84,7 +84,6 @@ var constants = [...]constant{
 	{"slipSlope", "... this times how unlike the words are", func(n *numbers) *int32 { return &n.slipSlope }},
 	{"slipKnown", "more, where the word written is a word of its own", func(n *numbers) *int32 { return &n.slipKnown }},
 	{"slipJoined", "more, where two words are written as one", func(n *numbers) *int32 { return &n.slipJoined }},
-	{"slipAbjad", "more, where consonants alone are written", func(n *numbers) *int32 { return &n.slipAbjad }},
 	{"gainsMost", "bits of all pairs that count in full", func(n *numbers) *int32 { return &n.gainsMost }},
 	{"gainsBeyond", "per cent that the bits beyond count", func(n *numbers) *int32 { return &n.gainsBeyond }},
 	{"missingGiven", "a person's first name is missing", func(n *numbers) *int32 { return &n.missingGiven }},

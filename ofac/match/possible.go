@@ -139,15 +139,27 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 			truncated = x.possibleWords(q, s) || truncated
 		}
 	}
-	spoken, ok := text.AppendSpoken(s.other[:0], c.words)
-	if !ok {
-		spoken, ok = text.AppendKana(s.other[:0], name)
-	}
-	if ok {
-		c.words, s.other = spoken, c.words
+	if kana, ok := text.AppendKana(s.other[:0], name); ok {
+		c.words, s.other = kana, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
-	return countSteps(s, truncated)
+	return countSteps(s, x.possibleHangul(q, s) || truncated)
+}
+
+// possibleHangul scores the query romanised in each system, if it has Hangul.
+func (x *Index) possibleHangul(q *Query, s *Scratch) (truncated bool) {
+	c := &s.scorer
+	for _, north := range [...]bool{false, true} {
+		spoken, ok := text.AppendSpoken(s.other[:0], c.words, north)
+		if !ok {
+			return truncated
+		}
+		hangul := c.words
+		c.words = spoken
+		truncated = x.possibleWords(q, s) || truncated
+		c.words, s.other = hangul, c.words
+	}
+	return truncated
 }
 
 // countSteps counts the work, and returns true if not all of it was done.

@@ -87,17 +87,31 @@ func appendAbjadWord(dst []byte, base int, raw string, translate bool) (read []b
 			dst = append(dst, "and "...)
 		}
 		if prefix.article && !known.translated {
-			dst = append(dst, "al "...)
+			dst = append(appendArticle(dst), ' ')
+		}
+		if known.latin == "al" {
+			return appendArticle(dst), false
 		}
 		return append(dst, known.latin...), translated
 	}
+	if rest, ok := bytes.CutPrefix(signs, []byte("EBD")); ok && len(rest) >= len("AL")+prefixedMin && string(rest[:2]) == "AL" {
+		dst, signs = append(dst, "abd "...), rest
+	}
 	if len(signs) >= len("AL")+prefixedMin && string(signs[:2]) == "AL" {
-		return append(append(dst, "al "...), signs[2:]...), translated
+		return append(append(appendArticle(dst), ' '), signs[2:]...), translated
 	}
 	if len(signs) == 1 { // An initial.
 		return append(dst, lowerByte(signs[0])), translated
 	}
 	return append(dst, signs...), translated
+}
+
+// appendArticle appends the article. It makes one word with abd before it, as lists write Abdul Rahman.
+func appendArticle(dst []byte) []byte {
+	if before, ok := bytes.CutSuffix(dst, []byte("abd ")); ok && (len(before) == 0 || before[len(before)-1] == ' ') {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, "al"...)
 }
 
 // prefixedMin is the least number of signs behind a prefix.

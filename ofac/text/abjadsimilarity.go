@@ -19,7 +19,9 @@ const (
 const (
 	abjadEqual = 9300 // Without any cost.
 	abjadSlope = 10   // Less for each hundredth.
-	abjadLimit = 150  // The greatest cost of two words that are alike.
+	abjadLimit = 150  // The greatest cost of two words that are alike, and
+	abjadRoom  = 25   // the greatest for each consonant, and
+	abjadSpare = 20   // so much more for several.
 )
 
 // AbjadSimilarity compares an abjad word with a Latin one. It returns 0, or WordFloor to abjadEqual.
@@ -54,7 +56,11 @@ func AbjadSimilarity(written, latin []byte) int32 {
 		i += size
 	}
 	cost := last[len(sounds)]
-	if cost > min(abjadLimit, 20+25*consonants) {
+	limit := abjadRoom * consonants
+	if consonants > 1 {
+		limit += abjadSpare
+	}
+	if cost > min(abjadLimit, limit) {
 		return 0
 	}
 	return abjadEqual - cost*abjadSlope

@@ -25,6 +25,10 @@ abdulhossein: عبدالحسين
 bint: بنت
 osman: عصمان
 yunus: يونس
+hafiz: حافظ
+imam: امام
+ridha: رضى
+shahid: شهيد
 ilyas: الياس
 taha: طه
 yasin: ياسين

@@ -5,6 +5,133 @@ import (
 	"unicode/utf8"
 )
 
+// Hangul is kept as it is, so a listed Korean name is found in its own letters. For the
+// possible matcher a name in Hangul is also romanised, syllable by syllable, in the systems
+// of South and of North Korea: 김정은 is "gim jeong eun" and "kim jong un".
+
+// The code points of Unicode's Hangul Syllable Composition.
+const (
+	hangulFirst, hangulLast = 0xAC00, 0xD7A3
+	jamoOnset, jamoVowel    = 0x1100, 0x1161
+	jamoCoda                = 0x11A7 // stands for no coda
+	onsets, vowels, codas   = 19, 21, 28
+)
+
+var hangulCodas = strings.Split("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t", " ")
+
+// hangulSystem is a romanisation of Hangul.
+type hangulSystem struct{ onsets, vowels []string }
+
+var southern = hangulSystem{
+	strings.Split("g kk n d tt r m b pp s ss - j jj ch k t p h", " "),
+	strings.Split("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i", " "),
+}
+
+var northern = hangulSystem{
+	strings.Split("k kk n t tt r m p pp s ss - j jj ch k t p h", " "),
+	strings.Split("a ae ya yae o e yo ye o wa wae oe yo u wo we wi yu u ui i", " "),
+}
+
+// spokenSyllables is the length of the longest Hangul word that is romanised as a person's name.
+const spokenSyllables = 4
+
+// composeHangul appends a rune. It joins a vowel or coda letter to the onset or syllable
+// before it, so that decomposed Hangul gives the same name.
+func composeHangul(dst []byte, mark int, r rune) []byte {
+	if r < jamoVowel || r >= jamoCoda+codas || len(dst) == mark {
+		return utf8.AppendRune(dst, r)
+	}
+	last, size := utf8.DecodeLastRune(dst[mark:])
+	switch {
+	case r < jamoVowel+vowels && last >= jamoOnset && last < jamoOnset+onsets:
+		r = hangulFirst + ((last-jamoOnset)*vowels+r-jamoVowel)*codas
+	case r > jamoCoda && last >= hangulFirst && last <= hangulLast && (last-hangulFirst)%codas == 0:
+		r = last + r - jamoCoda
+	default:
+		size = 0
+	}
+	return utf8.AppendRune(dst[:len(dst)-size], r)
+}
+
+// AppendSpoken appends the words of a folded name with Hangul romanised. It returns false
+// when there is no Hangul to romanise.
+func AppendSpoken(dst, words []byte, north bool) ([]byte, bool) {
+	system := &southern
+	if north {
+		system = &northern
+	}
+	spoken := false
+	if !hasHangul(words) {
+		return dst, false
+	}
+	for start := 0; start < len(words); {
+		end := start
+		syllables, other := 0, 0
+		for end < len(words) && words[end] != ' ' {
+			r, size := utf8.DecodeRune(words[end:])
+			if r >= hangulFirst && r <= hangulLast {
+				syllables++
+			} else {
+				other++
+			}
+			end += size
+		}
+		parted := false
+		if other == 0 && syllables > 0 {
+			dst, parted = appendTrades(dst, words[start:end], system)
+		}
+		switch {
+		case parted:
+			spoken = true
+		case other == 0 && syllables > 0 && syllables <= spokenSyllables:
+			dst, spoken = appendSpokenWord(dst, words[start:end], system), true
+		default:
+			dst = append(AppendSeparator(dst, 0), words[start:end]...)
+		}
+		start = end + 1
+	}
+	return dst, spoken
+}
+
+// hasHangul reports whether words may have a Hangul syllable, by their lead bytes.
+func hasHangul(words []byte) bool {
+	for _, c := range words {
+		if c >= 0xEA && c <= 0xED {
+			return true
+		}
+	}
+	return false
+}
+
+// appendSpokenWord appends each syllable of a Hangul word as a word of its own.
+func appendSpokenWord(dst, word []byte, system *hangulSystem) []byte {
+	for len(word) > 0 {
+		r, size := utf8.DecodeRune(word)
+		word = word[size:]
+		dst = AppendSeparator(dst, 0)
+		mark := len(dst)
+		dst = system.appendSyllable(dst, r)
+		if string(dst[mark:]) == "i" {
+			dst = append(dst[:mark], "yi"...) // as in the surname Lee
+		}
+	}
+	return dst
+}
+
+// appendSyllable appends the sounds of a Hangul syllable.
+func (s *hangulSystem) appendSyllable(dst []byte, r rune) []byte {
+	place := int(r - hangulFirst)
+	onset, vowel, coda := s.onsets[place/(vowels*codas)], s.vowels[place/codas%vowels], hangulCodas[place%codas]
+	if onset != "-" {
+		dst = append(dst, onset...)
+	}
+	dst = append(dst, vowel...)
+	if coda != "-" {
+		dst = append(dst, coda...)
+	}
+	return dst
+}
+
 // Korean companies are written as one word, 조선대성무역회사, and lists translate what such a word consists of,
 // except the name: Korea Daesong Trading Corporation. So the words of this table are translated wherever they
 // stand in a Hangul word, and the rest between them is romanised as one word.
@@ -137,7 +264,7 @@ func tradeAt(word []byte) (latin string, size int) {
 
 // appendTrades appends the words of a Hangul word that has words of the table. It returns false for any other
 // word.
-func appendTrades(dst, word []byte) ([]byte, bool) {
+func appendTrades(dst, word []byte, system *hangulSystem) ([]byte, bool) {
 	word = word[:min(len(word), partedBytesMax)]
 	if _, size := tradeAt(word); len(word) < partedBytesMin && size < len(word) {
 		return dst, false
@@ -154,7 +281,7 @@ func appendTrades(dst, word []byte) ([]byte, bool) {
 			dst = AppendSeparator(dst, 0)
 		}
 		r, _ := utf8.DecodeRune(word[at:])
-		dst = appendSyllable(dst, r)
+		dst = system.appendSyllable(dst, r)
 		at, rest = at+hangulBytes, true
 	}
 	if !found {

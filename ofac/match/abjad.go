@@ -32,7 +32,7 @@ func (c *scorer) markAbjad(l *index.WordLayer, i int) {
 func (c *scorer) markAbjadJoins(l *index.WordLayer, i int) {
 	c.join = c.join[:0]
 	for k := i; k < min(i+3, c.count); k++ {
-		if c.list[k].initial || !c.list[k].abjad && !text.IsArticle(string(c.textOf(k))) && string(c.textOf(k)) != "abdal" {
+		if c.list[k].initial || !c.list[k].abjad && !text.JoinsAbjad(c.textOf(k)) {
 			return
 		}
 		for _, letter := range c.textOf(k) {

@@ -33,10 +33,9 @@ func (x *Index) spareGuesses(name string, s *Scratch) {
 	if !text.HasLossy(name) {
 		return
 	}
-	own := text.NativeWords(name)
 	for i := range s.hits {
 		h := &s.hits[i]
-		if h.outcome != Listed || h.form < formPossible && slices.Equal(own, text.NativeWords(x.TextAt(x.NameAt(h.name).Full))) {
+		if h.outcome != Listed || h.form < formPossible && slices.Equal(text.NativeWords(name), text.NativeWords(x.TextAt(x.NameAt(h.name).Full))) {
 			continue
 		}
 		h.outcome, h.sub = Possible, SubTransliterated

@@ -111,13 +111,7 @@ func (w *queryWord) bitsIn(person bool) int32 {
 func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
-	if abjad, ok := text.AppendAbjad(s.other[:0], name, true); ok {
-		c.words, s.other = abjad, c.words
-		truncated := x.possibleWords(q, s)
-		if abjad, ok = text.AppendAbjad(s.other[:0], name, false); ok {
-			c.words, s.other = abjad, c.words
-			truncated = x.possibleWords(q, s) || truncated
-		}
+	if truncated, ok := x.possibleAbjad(name, q, s); ok {
 		return countSteps(s, truncated)
 	}
 	apart, ok := text.AppendInitialsApart(s.other[:0], name, c.words, &c.tokens)
@@ -144,6 +138,21 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 		truncated = x.possibleWords(q, s) || truncated
 	}
 	return countSteps(s, x.possibleHangul(q, s) || truncated)
+}
+
+// possibleAbjad scores a name in an abjad, with words translated and without. It returns false for any other
+// name.
+func (x *Index) possibleAbjad(name string, q *Query, s *Scratch) (truncated, ok bool) {
+	c := &s.scorer
+	for _, translate := range [...]bool{true, false} {
+		var read bool
+		if s.other, read = text.AppendAbjad(s.other[:0], name, translate); !read {
+			break
+		}
+		c.words, s.other, ok = s.other, c.words, true
+		truncated = x.possibleWords(q, s) || truncated
+	}
+	return truncated, ok
 }
 
 // possibleHangul scores the query romanised in each system, if it has Hangul.

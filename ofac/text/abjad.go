@@ -26,6 +26,16 @@ var abjadSigns = map[rune]string{
 	'ן': "N", 'נ': "N", 'ס': "S", 'ע': "E", 'ף': "P", 'פ': "P", 'ץ': "Ts", 'צ': "Ts", 'ק': "Q", 'ר': "R", 'ש': "Sh", 'ת': "Th",
 }
 
+// JoinsAbjad tells whether a Latin word that was read in an abjad is often written as one with its
+// neighbours. In capitals it is an abjad word, too.
+func JoinsAbjad(word []byte) bool {
+	switch string(word) {
+	case "abdal", "aldin", "abu", "bin":
+		return true
+	}
+	return IsArticle(string(word))
+}
+
 // IsAbjad tells whether a word of a folded name is an abjad word.
 func IsAbjad(word []byte) bool { return isCapital(word[0]) }
 
@@ -100,7 +110,10 @@ func appendAbjadWord(dst []byte, base int, raw string, translate bool) (read []b
 	if len(signs) >= len("AL")+prefixedMin && string(signs[:2]) == "AL" {
 		return append(append(appendArticle(dst), ' '), signs[2:]...), translated
 	}
-	if len(signs) == 1 { // An initial.
+	switch {
+	case string(signs) == "W": // The Arabic and Persian word alone.
+		return append(dst, "and"...), translated
+	case len(signs) == 1: // An initial.
 		return append(dst, lowerByte(signs[0])), translated
 	}
 	return append(dst, signs...), translated
@@ -352,7 +365,7 @@ func soughtClasses(word []byte, i, size int) string {
 		return "jz" // Zh
 	}
 	switch c := word[i]; c {
-	case 'A', 'E', 'W', 'Y', 'I':
+	case 'A', 'E', 'W', 'Y', 'I', 'U':
 		if i == 0 {
 			return "_"
 		}
@@ -386,8 +399,8 @@ func soughtClasses(word []byte, i, size int) string {
 		}
 		return "s"
 	case 'L':
-		if i > 2 && before == 'A' && word[i-2] == 'D' && isSun(word, i+1) {
-			return "l-" // Abd al-Rahman, Abdurrahman
+		if i > 2 && before == 'A' && (word[i-2] == 'D' && isSun(word, i+1) || isDin(word[i+1:])) {
+			return "l-" // Abd al-Rahman, Abdurrahman; Nur al-Din, Nuruddin
 		}
 		return "l"
 	default:
@@ -412,6 +425,9 @@ func joinedByH(before byte) string {
 	}
 	return ""
 }
+
+// isDin reports whether the signs behind the article are those of din, which ends many names.
+func isDin(rest []byte) bool { return len(rest) == 3 && rest[0] == 'D' && rest[2] == 'N' }
 
 // isSun reports whether the sign at i is one to which the l of the article is assimilated.
 func isSun(word []byte, i int) bool {

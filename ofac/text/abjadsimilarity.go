@@ -90,7 +90,7 @@ func unspoken(written []byte, i int, end bool) int32 {
 		if end {
 			return abjadMute
 		}
-	case 'A', 'W', 'Y', 'I', 'O':
+	case 'A', 'W', 'Y', 'I', 'O', 'U':
 		if end {
 			return abjadLast
 		}
@@ -161,7 +161,7 @@ func signSounds(sign byte, wide, ts bool) (sure, rare string) {
 		return "aA", "eo"
 	case 'E':
 		return "aeiouAIU", ""
-	case 'W':
+	case 'W', 'U':
 		return "uoUw", "v"
 	case 'Y':
 		return "iyI", "ej"

@@ -90,7 +90,6 @@ exchange: صرافة صرافه صرافی صرافي للصرافة الصرا�
 money: نقود
 bank: مصارف البنك בנק
 foundation: بنياد بنیاد وقف קרן
-establishment: مؤسسه موسسة
 organization: منظمة منظمه سازمان تنظيم هيئة ארגון
 association: انجمن رابطة اتحاديه עמותת עמותה
 society: جمعيه
@@ -186,6 +185,12 @@ research: ابحاث بحوث تحقيقات پژوهش מחקר
 studies: دراسات
 science: علوم علم
 defense: دفاع دفاعی
+space: فضايی فضا فضائية
+credit: اعتباري اعتبار ائتمان
+fund: صندوق קרנות
+helicopter: هليكوپتر
+police: پليس شرطة משטרת משטרה
+intelligence: اطلاعات استخبارات מודיעין
 security: امن حراسة امنيت
 republic: جمهورية جمهوری
 state: دولة دولت

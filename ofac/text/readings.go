@@ -172,14 +172,15 @@ func Unescape(name string) (string, bool) {
 // decodedAgain repairs a text whose UTF-8 was decoded as Windows-1252 or Latin-1 (Ã¡ is á).
 // It returns any other text unchanged.
 func decodedAgain(text string) string {
+	for _, r := range text { // Most texts end here, before anything is allocated.
+		if r >= 0x100 && !slices.Contains(windowsLetters, r) {
+			return text
+		}
+	}
 	plain := make([]byte, 0, len(text))
 	for _, r := range text {
 		if r >= 0x100 {
-			at := slices.Index(windowsLetters, r)
-			if at < 0 {
-				return text
-			}
-			r = rune(0x80 + at)
+			r = rune(0x80 + slices.Index(windowsLetters, r))
 		}
 		plain = append(plain, byte(r))
 	}

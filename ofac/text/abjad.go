@@ -62,14 +62,31 @@ func AppendAbjad(dst []byte, name string, translate bool) ([]byte, bool) {
 			}
 		default:
 			var translated bool
-			dst, translated = appendAbjadWord(dst, base, raw, translate)
-			read = read || translate || translated
+			for part, rest, bound := "", raw, true; bound; read = read || translate || translated {
+				part, rest, bound = cutAbjad(rest)
+				dst, translated = appendAbjadWord(dst, base, part, translate)
+			}
 		}
 	}
 	if short, ok := bytes.CutSuffix(dst, []byte(limitedHebrew)); ok && len(short) > base {
 		dst = append(short, " ltd"...)
 	}
 	return dst, read
+}
+
+// halfSpace stands between the parts of a Persian word that are not joined.
+const halfSpace = "\u200c"
+
+// cutAbjad cuts a word at its first half space, unless the whole is a known word.
+func cutAbjad(raw string) (part, rest string, bound bool) {
+	if part, rest, bound = strings.Cut(raw, halfSpace); !bound {
+		return part, rest, bound
+	}
+	var room [2 * WordBytesMax]byte
+	if _, known := abjadWords[string(appendSigns(room[:0], raw))]; known {
+		return raw, "", false
+	}
+	return part, rest, bound
 }
 
 // limitedHebrew is how the abbreviation of a limited company is read, which has a quotation mark.

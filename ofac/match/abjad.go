@@ -5,6 +5,21 @@ import (
 	"railguard/ofac/text"
 )
 
+// possibleAbjad scores a name in an abjad, with words translated and without. It returns false for any other
+// name.
+func (x *Index) possibleAbjad(name string, q *Query, s *Scratch) (truncated, ok bool) {
+	c := &s.scorer
+	for _, translate := range [...]bool{true, false} {
+		var read bool
+		if s.other, read = text.AppendAbjad(s.other[:0], name, translate); !read {
+			break
+		}
+		c.words, s.other, ok = s.other, c.words, true
+		truncated = x.possibleWords(q, s) || truncated
+	}
+	return truncated, ok
+}
+
 // An abjad word stands for any listed word that may be written so. How much it says follows from the most
 // frequent of those it fits well: whoever wrote it most likely meant that one.
 

@@ -140,21 +140,6 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	return countSteps(s, x.possibleHangul(q, s) || truncated)
 }
 
-// possibleAbjad scores a name in an abjad, with words translated and without. It returns false for any other
-// name.
-func (x *Index) possibleAbjad(name string, q *Query, s *Scratch) (truncated, ok bool) {
-	c := &s.scorer
-	for _, translate := range [...]bool{true, false} {
-		var read bool
-		if s.other, read = text.AppendAbjad(s.other[:0], name, translate); !read {
-			break
-		}
-		c.words, s.other, ok = s.other, c.words, true
-		truncated = x.possibleWords(q, s) || truncated
-	}
-	return truncated, ok
-}
-
 // possibleHangul scores the query romanised in each system, if it has Hangul.
 func (x *Index) possibleHangul(q *Query, s *Scratch) (truncated bool) {
 	c := &s.scorer

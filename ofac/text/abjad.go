@@ -62,8 +62,9 @@ func AppendAbjad(dst []byte, name string, translate bool) ([]byte, bool) {
 			}
 		default:
 			var translated bool
-			for part, rest, bound := "", raw, true; bound; read = read || translate || translated {
-				part, rest, bound = cutAbjad(rest)
+			for bound := true; bound; read = read || translate || translated {
+				var part string
+				part, raw, bound = cutAbjad(raw)
 				dst, translated = appendAbjadWord(dst, base, part, translate)
 			}
 		}

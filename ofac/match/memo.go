@@ -101,7 +101,10 @@ const memoScore = ReviewDefault + (maxScore-ReviewDefault)*2*index.Bit/scoreRang
 // compared as a name of its own.
 func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 	c, exact, runs := &s.scorer, len(s.hits), 0
-	s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
+	var abjad bool
+	if s.maker.Words, abjad = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
+		s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
+	}
 	for rest := s.maker.Words; len(rest) > 0; {
 		run, next, count := cutRun(rest)
 		rest = rest[next:]
@@ -113,7 +116,7 @@ func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 			break
 		}
 		c.words = append(c.words[:0], run...)
-		c.read, c.looked, c.loose, c.finder.Bare = 0, 0, 0, false
+		c.read, c.looked, c.loose = 0, 0, 0
 		s.cut = x.possibleWords(q, s) || s.cut
 		s.steps += c.read + c.looked + c.loose
 	}

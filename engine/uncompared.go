@@ -1,0 +1,82 @@
+package engine
+
+import "railguard/ofac"
+
+// This file judges names that could not be compared with the list, or not as a whole. They are reviewed
+// (R21): nobody can say whom they mean. A cleared pair does not silence that, because no entry is meant.
+
+// Sub-reasons of R21 about what could not be compared.
+const (
+	subPartyUnread    Sub = 20 // Letters that no table reads, and the following.
+	subOperatorUnread Sub = 21
+	subUserUnread     Sub = 22
+	subPartySigns     Sub = 23 // Neither a letter nor a digit, and the following.
+	subOperatorSigns  Sub = 24
+	subUserSigns      Sub = 25
+	subMemoUnread     Sub = 26
+	subTextInPart     Sub = 27 // A text was not searched to its end.
+)
+
+// uncompared is the part of R21 about what could not be compared.
+func uncompared(f *Facts) Sub {
+	for _, name := range [...]struct {
+		result         *ofac.Result
+		letters, signs Sub
+	}{
+		{&f.PartyName, subPartyUnread, subPartySigns},
+		{&f.OperatorName, subOperatorUnread, subOperatorSigns},
+		{&f.UserName, subUserUnread, subUserSigns},
+	} {
+		switch {
+		case name.result.Outcome == ofac.Listed:
+		case name.result.Unread == ofac.UnreadLetters:
+			return name.letters
+		case name.result.Unread == ofac.UnreadSigns:
+			return name.signs
+		}
+	}
+	sub := Sub(0)
+	for i := range f.Texts() {
+		switch found := &f.texts.found[i]; {
+		case found.At == InMemo && found.Names.Unread == ofac.UnreadLetters:
+			return subMemoUnread
+		case found.Names.Truncated:
+			sub = subTextInPart
+		}
+	}
+	return sub
+}
+
+// unreadShown is how many unread words are told of one text.
+const unreadShown = 8
+
+// compareUnread tells which words could not be compared, and in which scripts they are.
+func compareUnread(f *Facts) []Compared {
+	var parts [][]Compared
+	tell := func(member, text string, result *ofac.Result) {
+		if result.Unread == 0 {
+			return
+		}
+		words, scripts := []string{}, []string{}
+		for _, word := range ofac.UnreadWords(text, unreadShown) {
+			words, scripts = append(words, word.Word), append(scripts, word.Script)
+		}
+		parts = append(parts, []Compared{{"member", member}, {"why", result.Unread.String()}, {"words", words}, {"scripts", scripts}})
+	}
+	tell("cpName", f.Request.Name, &f.PartyName)
+	if f.ChainSize > 0 {
+		tell("operatorLegalName", f.Chain[0].OperatorLegalName, &f.OperatorName)
+	}
+	if f.User != nil {
+		tell("legalName", f.User.LegalName, &f.UserName)
+	}
+	for i := range f.Texts() {
+		if found := &f.texts.found[i]; found.At == InMemo {
+			tell("memo", f.Request.Memo, &found.Names)
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return []Compared{{"notCompared", parts}}
+}

@@ -50,31 +50,29 @@ func uncompared(f *Facts) Sub {
 // unreadShown is how many unread words are told of one text.
 const unreadShown = 8
 
-// compareUnread tells which words could not be compared, and in which scripts they are.
+// compareUnread tells which words could not be compared, and in which scripts they are. It reads the
+// names again, because whoever explains a record does not ask the list.
 func compareUnread(f *Facts) []Compared {
 	var parts [][]Compared
-	tell := func(member, text string, result *ofac.Result) {
-		if result.Unread == 0 {
+	tell := func(member, text string, least ofac.Unread) {
+		unread := ofac.UnreadOf(text)
+		if unread < least {
 			return
 		}
 		words, scripts := []string{}, []string{}
 		for _, word := range ofac.UnreadWords(text, unreadShown) {
 			words, scripts = append(words, word.Word), append(scripts, word.Script)
 		}
-		parts = append(parts, []Compared{{"member", member}, {"why", result.Unread.String()}, {"words", words}, {"scripts", scripts}})
+		parts = append(parts, []Compared{{"member", member}, {"why", unread.String()}, {"words", words}, {"scripts", scripts}})
 	}
-	tell("cpName", f.Request.Name, &f.PartyName)
+	tell("cpName", f.Request.Name, ofac.UnreadSigns)
 	if f.ChainSize > 0 {
-		tell("operatorLegalName", f.Chain[0].OperatorLegalName, &f.OperatorName)
+		tell("operatorLegalName", f.Chain[0].OperatorLegalName, ofac.UnreadSigns)
 	}
 	if f.User != nil {
-		tell("legalName", f.User.LegalName, &f.UserName)
+		tell("legalName", f.User.LegalName, ofac.UnreadSigns)
 	}
-	for i := range f.Texts() {
-		if found := &f.texts.found[i]; found.At == InMemo {
-			tell("memo", f.Request.Memo, &found.Names)
-		}
-	}
+	tell("memo", f.Request.Memo, ofac.UnreadLetters)
 	if parts == nil {
 		return nil
 	}

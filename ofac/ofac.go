@@ -180,6 +180,9 @@ const (
 	UnreadLetters = match.UnreadLetters
 )
 
+// UnreadOf returns what of a name cannot be compared; see match.UnreadOf.
+func UnreadOf(name string) Unread { return match.UnreadOf(name) }
+
 // UnreadWords returns the words of a name that cannot be compared; see text.UnreadWords.
 func UnreadWords(name string, most int) []UnreadWord { return text.UnreadWords(name, most) }
 

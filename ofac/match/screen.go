@@ -153,11 +153,11 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if len(name) > text.QueryBytesMax {
 		name, truncated = name[:text.QueryBytesMax], true
 	}
-	unread := unreadOf(name)
+	unread := UnreadOf(name)
 	if plain, escaped := text.Unescape(name); escaped {
 		truncated = x.screenText(plain, q, s) || truncated
 		truncated = x.screenSeen(plain, q, s) || truncated
-		unread = max(unread, unreadOf(plain))
+		unread = max(unread, UnreadOf(plain))
 	}
 	truncated = x.screenSeen(name, q, s) || truncated
 	if ship, ok := text.WithoutShipPrefix(name); ok {

@@ -46,8 +46,8 @@ func (r *Result) NotCompared(name string) string {
 	return ""
 }
 
-// unreadOf returns what of a name cannot be compared. A blank name is none.
-func unreadOf(name string) Unread {
+// UnreadOf returns what of a name cannot be compared. A blank name is none.
+func UnreadOf(name string) Unread {
 	switch {
 	case text.HasUnread(name):
 		return UnreadLetters

@@ -56,6 +56,9 @@ const (
 	FactRemark        = list.FactRemark
 )
 
+// SortParts returns the parts of the family name and the given names in the order of a full name.
+func SortParts(parts []NamePart) (family, given []NamePart) { return list.SortParts(parts) }
+
 // ErrEntities is wrapped by the errors of encoded lists that cannot be read.
 var ErrEntities = list.ErrEntities
 

@@ -118,41 +118,12 @@ func (p *advanced) namePartGroups() {
 	}
 }
 
-// The kinds of name parts that fullName sorts.
-const (
-	partLast       = "Last Name"
-	partFirst      = "First Name"
-	partMiddle     = "Middle Name"
-	partMaiden     = "Maiden Name"
-	partPatronymic = "Patronymic"
-	partMatronymic = "Matronymic"
-	partNickname   = "Nickname"
-)
-
 // fullName writes the parts of a name in the form of ENHANCED's formattedFullName, which
 // ADVANCED lacks: "LAST, First Middle" with the family name in upper case. A name without
 // given names, and names of companies, vessels and aircraft, are wholly in upper case.
-//
-// The family name is the last names, then the matronymics, then the maiden name. Where
-// there is no last name, the Spanish pair takes its place: patronymic before matronymic, in
-// whatever order the file has them. Beside a last name, a patronymic is the Slavic one and
-// ends the given names. A nickname counts only when the name has no other part. First names
-// precede middle names.
 func fullName(parts []ofac.NamePart) string {
-	last := joinKinds(parts, partLast)
-	given := joinKinds(parts, partFirst, partMiddle)
-	family := last
-	if last == "" {
-		family = joinKinds(parts, partPatronymic)
-	} else {
-		given = joinWords(given, joinKinds(parts, partPatronymic))
-	}
-	family = joinWords(family, joinKinds(parts, partMatronymic, partMaiden))
-	family = joinWords(family, joinOthers(parts))
-	if family == "" && given == "" {
-		family = joinKinds(parts, partNickname)
-	}
-	family = strings.ToUpper(family)
+	sorted, first := ofac.SortParts(parts)
+	family, given := strings.ToUpper(joinValues(sorted)), joinValues(first)
 	switch {
 	case given == "":
 		return family
@@ -162,39 +133,10 @@ func fullName(parts []ofac.NamePart) string {
 	return family + ", " + given
 }
 
-// joinKinds joins the values of the given kinds, kind by kind, each in order.
-func joinKinds(parts []ofac.NamePart, kinds ...string) string {
-	joined := ""
-	for _, kind := range kinds {
-		for i := range parts {
-			if parts[i].Kind == kind {
-				joined = joinWords(joined, parts[i].Value)
-			}
-		}
+func joinValues(parts []ofac.NamePart) string {
+	values := make([]string, 0, len(parts))
+	for _, part := range parts {
+		values = append(values, part.Value)
 	}
-	return joined
-}
-
-// joinOthers joins the parts that are not of a person's name: entity, vessel and aircraft
-// names, and kinds that this package does not know.
-func joinOthers(parts []ofac.NamePart) string {
-	joined := ""
-	for i := range parts {
-		switch parts[i].Kind {
-		case partLast, partFirst, partMiddle, partMaiden, partPatronymic, partMatronymic, partNickname:
-		default:
-			joined = joinWords(joined, parts[i].Value)
-		}
-	}
-	return joined
-}
-
-func joinWords(a, b string) string {
-	if a == "" {
-		return b
-	}
-	if b == "" {
-		return a
-	}
-	return a + " " + b
+	return strings.Join(values, " ")
 }

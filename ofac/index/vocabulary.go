@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -112,7 +111,7 @@ func (b *builder) wordsOfNames() *vocabulary {
 		if record.Flags&NameWeak != 0 || b.entities[record.Entity].Lists.IsFurther() {
 			continue
 		}
-		v.tokens[i] = cutter.cutName(b.texts[record.Full], b.entities[record.Entity].Kind == list.Individual)
+		v.tokens[i] = cutter.cutName(b.sourceName(i), b.entities[record.Entity].Kind == list.Individual)
 		for _, token := range v.tokens[i] {
 			v.words = append(v.words, token.text)
 		}
@@ -141,76 +140,6 @@ func (v *vocabulary) countEntries(b *builder) {
 			}
 		}
 	}
-}
-
-// nameCutter cuts names into words; its buffers are reused.
-type nameCutter struct {
-	words  []byte
-	tokens text.TokenList
-}
-
-// cutName returns the content words of a listed name and the joins of neighbouring words.
-func (c *nameCutter) cutName(full string, person bool) []rawToken {
-	var spoken bool
-	if c.words, spoken = text.AppendKana(c.words[:0], full); !spoken {
-		c.words = text.AppendWords(c.words[:0], full, false)
-	}
-	var list []rawToken
-	if person {
-		c.tokens.SplitPlain(c.words)
-	} else {
-		c.tokens.Split(c.words)
-	}
-	lastWords := 0
-	if person {
-		lastWords = wordsBeforeComma(full)
-	}
-	for i := range c.tokens.Count {
-		if c.tokens.List[i].Form != text.FormNone || len(list) == NameTokensMax {
-			continue
-		}
-		word := c.tokens.Word(c.words, i)
-		if len(word) > text.WordBytesMax {
-			word = word[:text.WordBytesMax]
-		}
-		token := rawToken{text: string(word), first: uint8(len(list)), count: 1}
-		if person {
-			token.part = personPart(word, len(list), lastWords)
-			if n := len(list); token.part == partMiddle && n > 0 && list[n-1].part == PartGiven && text.IsSyllable(word) && text.IsSyllable([]byte(list[n-1].text)) {
-				token.part = PartHalf
-			}
-		}
-		list = append(list, token)
-	}
-	return appendJoins(list)
-}
-
-// wordsBeforeComma counts the words before the comma, which are the last name. It returns 0
-// if there is no comma.
-func wordsBeforeComma(full string) int {
-	last, _, found := bytes.Cut([]byte(full), []byte{','})
-	if !found {
-		return 0
-	}
-	words := text.AppendWords(nil, string(last), false)
-	if len(words) == 0 {
-		return 0
-	}
-	return bytes.Count(words, []byte{' '}) + 1
-}
-
-func personPart(word []byte, position, lastWords int) NamePart {
-	switch {
-	case lastWords == 0:
-		return partMiddle // without a comma any word may be any part
-	case position < lastWords:
-		return PartLast
-	case position == lastWords:
-		return PartGiven
-	case text.IsPatronymic(word):
-		return PartPatronymic
-	}
-	return partMiddle
 }
 
 // appendJoins adds the joins of neighbours that are often written as one word: a short part

@@ -93,7 +93,7 @@ type Name struct {
 
 // NamePart is one typed part of a name.
 type NamePart struct {
-	Kind  string // "Last Name", "First Name", "Middle Name", "Patronymic", "Maiden Name", "Entity Name", ...
+	Kind  string // KindLast, ..., or "Entity Name", "Vessel Name", "Aircraft Name".
 	Value string
 }
 

@@ -167,7 +167,7 @@ func (p *pair) kindWord() string {
 
 var wholeWords = [wholeCount]string{
 	wholeSame: "each word has its pair", wholeGeneric: "the whole listed name and common words", wholeContradict: "words stand where the other name has others",
-	wholeMany: "many words that agree", wholeForm: "legal forms", wholePerson: "a legal form, and a person is listed",
+	wholeMany: "many words that agree", wholeForm: "the same legal form",
 	wholeParty: "a person is said, and a company listed",
 }
 

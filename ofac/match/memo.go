@@ -15,6 +15,9 @@ const (
 	memoWordsMax = 256     // Words that are read. The longest text of single letters has as many.
 	memoAround   = 3       // Words before and behind a pair that are compared together with it.
 	memoWindow   = 24      // Words that are compared as one run.
+	memoNear     = 8       // Words that are compared as one name that may be misspelt ...
+	memoNearStep = 4       // ... of a longer run, from every so manieth word.
+	memoNearMost = 48      // Names of a text that are compared so.
 
 	memoContentWords = 3 // Words of a company's name that is found without its legal form.
 )
@@ -42,7 +45,9 @@ func (x *Index) Memo(q *Query, s *Scratch) Result {
 	if seen, moved := text.AsSeen(name); moved {
 		s.scorer.words = text.AppendWords(s.scorer.words[:0], seen, false)
 		x.searchMemo(q, s)
+		x.nearMemo(seen, q, s)
 	}
+	x.nearMemo(name, q, s)
 	x.keepMemoHits(s)
 	result := x.rankHits(q, s)
 	result.Truncated = s.cut
@@ -94,6 +99,75 @@ func (x *Index) searchMemo(q *Query, s *Scratch) {
 		x.compareWindow(words[starts[first]:min(int(starts[end+1])-1, len(words))], q, s)
 		i = last - 1 // The last word may begin the next name.
 	}
+}
+
+// memoScore is the score from which a name in a text counts that is not the listed one: the words around it
+// are the likelier to be like a listed name, the more of them there are.
+const memoScore = ReviewDefault + (maxScore-ReviewDefault)*memoBits/scoreRange
+
+const memoBits = 2 * index.Bit
+
+// nearMemo looks for misspelt and shortened names: the words between two words of the payment are compared
+// as a name of its own.
+func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
+	c, exact := &s.scorer, len(s.hits)
+	s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
+	words, looked := s.maker.Words, 0
+	for at := 0; at < len(words); {
+		start, count, last := at, 0, 0 // Where the run begins, how many words it has, where the next window begins.
+		for at < len(words) && count < memoNear {
+			word := wordAt(words, at)
+			if text.IsPayWord(word) || isNumber(word) {
+				break
+			}
+			at += len(word) + 1
+			if count++; count == memoNearStep {
+				last = at
+			}
+		}
+		if count < 2 {
+			if count == 0 {
+				at += len(wordAt(words, at)) + 1
+			}
+			continue
+		}
+		if looked++; looked > memoNearMost {
+			s.cut = true
+			break
+		}
+		c.words = append(c.words[:0], words[start:at-1]...)
+		c.read, c.looked, c.loose, c.finder.Bare = 0, 0, 0, false
+		s.cut = x.possibleWords(q, s) || s.cut
+		s.steps += c.read + c.looked + c.loose
+		if count == memoNear && at < len(words) {
+			at = last
+		}
+	}
+	kept := s.hits[:exact]
+	for _, h := range s.hits[exact:] {
+		if h.score >= memoScore {
+			kept = append(kept, h)
+		}
+	}
+	s.hits = kept
+}
+
+// wordAt returns the word that begins at a place.
+func wordAt(words []byte, at int) []byte {
+	if end := bytes.IndexByte(words[at:], ' '); end >= 0 {
+		return words[at : at+end]
+	}
+	return words[at:]
+}
+
+// isNumber reports whether a word has no letters.
+func isNumber(word []byte) bool {
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // memoWord is a word of a text that is no word of grammar.

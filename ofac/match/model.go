@@ -37,6 +37,7 @@ type account struct {
 // sideLeft describes the words of one side that were not paired.
 type sideLeft struct {
 	telling int   // Words that are no titles, articles or words of the payment.
+	beside  int   // Of these, words with no word of the payment between them and the nearest pair.
 	known   int   // Of these, words that ordinary names or other listed names have.
 	brand   int   // Of these, words that are no places and kinds of business.
 	weight  int32 // Bits of all of them, for the strict score.
@@ -50,8 +51,7 @@ const (
 	wholeGeneric                       // the query has the whole listed name and common words besides
 	wholeContradict                    // words of one side stand where the other has others
 	wholeMany                          // many words that agree say less than each by itself
-	wholeForm                          // both names have the same legal form, or different ones
-	wholePerson                        // a legal form, and a person is listed
+	wholeForm                          // both names have the same legal form
 	wholeParty                         // a person is said, and no person is listed
 	wholeCount
 )
@@ -61,14 +61,14 @@ func (m *comparison) weighEvidence(c *scorer, l *index.WordLayer, record *index.
 	n, person := m.numbers, m.isPerson()
 	total := int32(0)
 	for k := range m.taken {
-		m.gains[k] = m.gainOf(&m.made[k], c, l, person)
+		m.gains[k] = m.gainOf(&m.made[k], c, person)
 		total += m.gains[k]
 	}
 	if most := n.gainsMost; total > most {
 		m.whole[wholeMany] = -(total - most) * (100 - n.gainsBeyond) / 100
 	}
 	if person {
-		m.lackOfPerson(c, l)
+		m.lackOfPerson()
 		m.surplusOfPerson(c)
 	} else {
 		m.lackOfOther()
@@ -92,6 +92,8 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	n, person := m.numbers, m.isPerson()
 	lacking, added := m.missing.telling, m.surplus.telling
 	switch {
+	case lacking > 0 && person:
+		m.whole[wholeContradict] = -int32(min(lacking, m.surplus.beside))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case lacking > 0:
 		m.whole[wholeContradict] = -int32(min(lacking, added))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case person && added == 0 && m.pairs > 1:
@@ -101,14 +103,8 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	case !person && m.surplus.brand == 0 && m.lowest >= text.SameSpelling:
 		m.whole[wholeGeneric] = n.wholeGeneric
 	}
-	switch {
-	case kind == list.Individual && c.forms != 0:
-		m.whole[wholePerson] = -n.formPerson
-	case kind == list.Individual:
-	case c.forms.Kin() != 0 && c.forms.Kin() == record.Forms.Kin():
+	if kind != list.Individual && c.forms.Kin() != 0 && c.forms.Kin() == record.Forms.Kin() {
 		m.whole[wholeForm] = n.formSame
-	case c.forms.Contradicts(record.Forms) && m.whole[wholeGeneric] == 0:
-		m.whole[wholeForm] = -n.formOther
 	}
 	if party == PartyIndividual && kind != list.Individual {
 		m.whole[wholeParty] = -n.otherParty
@@ -116,7 +112,7 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 }
 
 // gainOf returns the bits of one pair.
-func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool) int32 {
+func (m *comparison) gainOf(p *pair, c *scorer, person bool) int32 {
 	n := m.numbers
 	if p.kind == pairInitial {
 		return n.initial
@@ -138,15 +134,10 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	}
 	slip := n.slipLeast + (text.ScoreOne-p.similarity)*n.slipSlope/text.ScoreOne
 	switch {
-	case p.similarity >= text.SameSpelling && m.sameGroup(p, c, l):
-		slip = n.slipGroup
 	case p.similarity >= joinedSpelling:
 		slip = n.slipFold
 	case known:
 		slip += n.slipKnown
-	}
-	if p.similarity < joinedSpelling && bits.OnesCount32(p.listed)+bits.OnesCount32(p.query) > 2 {
-		slip += n.slipJoined
 	}
 	if !known { // Whoever means another name with this word slips alike.
 		return max(said-slip, 0)
@@ -154,17 +145,10 @@ func (m *comparison) gainOf(p *pair, c *scorer, l *index.WordLayer, person bool)
 	return said - slip
 }
 
-// sameGroup tells whether a pair is two words of one group of respellings.
-func (m *comparison) sameGroup(p *pair, c *scorer, l *index.WordLayer) bool {
-	i, k := bits.TrailingZeros32(p.query), bits.TrailingZeros32(p.listed)
-	return c.list[i].group != 0 && c.list[i].group == uint32(l.Word(m.tokens[k].Word).Group)
-}
-
 // lackOfPerson weighs the words of a listed person that the query lacks. People leave out middle names and
-// second last names, but seldom a first name, the first last name, or half of an East Asian given name.
-func (m *comparison) lackOfPerson(c *scorer, l *index.WordLayer) {
-	n, sawLast, minor := m.numbers, false, int32(0)
-	var minors uint32
+// second last names, but seldom a first name or the first last name.
+func (m *comparison) lackOfPerson() {
+	n, sawLast := m.numbers, false
 	parts := m.hasParts()
 	for i := range m.count {
 		part, telling := m.tokens[i].Part, m.weights[i] > index.GrammarBits
@@ -183,26 +167,10 @@ func (m *comparison) lackOfPerson(c *scorer, l *index.WordLayer) {
 			m.listedLost[i] = n.missingGiven
 		case firstLast:
 			m.listedLost[i] = n.missingLast
-		case part == index.PartHalf:
-			m.listedLost[i] = n.missingHalf
 		case !parts:
 			m.listedLost[i] = n.missingAny
-		default:
+		case part != index.PartLast:
 			m.listedLost[i] = n.missingMiddle
-			switch {
-			case part == index.PartPatronymic:
-				m.listedLost[i] = n.missingPatronymic
-			case part == index.PartLast:
-				m.listedLost[i] = n.missingSecond
-			}
-			minor += m.listedLost[i]
-			minors |= 1 << i
-		}
-	}
-	if minor > n.missingMost {
-		for ; minors != 0; minors &= minors - 1 {
-			i := bits.TrailingZeros32(minors)
-			m.listedLost[i] = m.listedLost[i] * n.missingMost / minor
 		}
 	}
 }
@@ -219,97 +187,96 @@ func (m *comparison) hasParts() bool {
 
 // surplusOfPerson weighs the words of the query that a listed person's name lacks.
 func (m *comparison) surplusOfPerson(c *scorer) {
-	n := m.numbers
 	first, last := bits.TrailingZeros32(m.query), 31-bits.LeadingZeros32(m.query)
-	outside, between := int32(0), false
 	for i := range c.count {
 		w := &c.list[i]
-		lost, ok := m.slightSurplus(c, i)
-		switch {
-		case ok:
-			m.queryLost[i] = lost
-			continue
-		case text.IsPatronymic(c.textOf(i)):
-			lost = n.surplusPatronymic
-		case w.initial:
-			lost = n.surplusInitial
-		case w.syllable && m.syllables:
-			lost = n.surplusSyllable
+		switch syllable := w.syllable && m.syllables; {
+		case m.saysNothing(c, i):
 		case index.IsGeneric(c.textOf(i)):
-			lost = min(n.surplusBusiness, n.outsideMost-outside)
-			outside += lost
-		case i > first && i < last:
-			lost = n.surplusBetween
-			if between {
-				lost += n.surplusMore
-			}
-			between = true
+			m.noteSurplus(c, i, 0)
+		case !syllable && (i > first && i < last || w.initial || text.IsPatronymic(c.textOf(i))):
+			m.noteSurplus(c, i, m.numbers.surplusBetween)
 		default:
-			lost = min(n.surplusOutside, n.outsideMost-outside)
-			outside += lost
+			m.noteSurplus(c, i, m.numbers.surplusOutside)
 		}
-		m.noteSurplus(w, i, lost)
 	}
 }
 
-// slightSurplus weighs a word of the query that hardly says anything; false: it is none.
-func (m *comparison) slightSurplus(c *scorer, i int) (int32, bool) {
+// saysNothing reports whether a word of the query has its pair or hardly says anything: a title, an
+// article, a word of the payment, a word that is said again.
+func (m *comparison) saysNothing(c *scorer, i int) bool {
 	w := &c.list[i]
 	switch {
 	case m.query&(1<<i) != 0 || c.isRepeated(i):
-		return 0, true
+		return true
 	case w.payment || w.title && m.isPerson():
 		m.surplus.weight += w.whole
-		return m.numbers.surplusTitle, true
-	case w.weight <= index.GrammarBits && !w.initial:
+		return true
+	case w.weight <= index.GrammarBits && !w.initial && !(w.syllable && m.syllables):
 		m.surplus.weight += w.weight
-		return m.numbers.surplusGrammar, true
+		return true
 	}
-	return 0, false
+	return false
 }
 
-func (m *comparison) noteSurplus(w *queryWord, i int, lost int32) {
+func (m *comparison) noteSurplus(c *scorer, i int, lost int32) {
+	w := &c.list[i]
 	m.queryLost[i] = lost
 	m.surplus.telling++
 	m.surplus.weight += w.weight
+	if !m.standsBeside(c, i) {
+		return
+	}
+	m.surplus.beside++
 	if w.known || w.ordinary {
 		m.surplus.known++
 	}
 }
 
+// standsBeside reports whether no word of the payment stands between a word of the query and the nearest
+// pair: "for Anton Lavrentiev of Sigma" says nothing of another Lavrentiev.
+func (m *comparison) standsBeside(c *scorer, i int) bool {
+	reaches := func(step int) bool {
+		for k := i + step; k >= 0 && k < c.count; k += step {
+			if m.query&(1<<k) != 0 {
+				return true
+			}
+			if c.list[k].payment {
+				return false
+			}
+		}
+		return false
+	}
+	return reaches(-1) || reaches(1)
+}
+
 // lackOfOther weighs the words of a listed company, vessel or aircraft that the query lacks: the more, the
 // more they say.
 func (m *comparison) lackOfOther() {
-	n := m.numbers
 	for i := range m.count {
 		if m.listed&(1<<i) != 0 {
 			continue
 		}
 		m.missing.weight += m.weights[i]
 		if m.weights[i] > index.GrammarBits {
-			m.listedLost[i] = n.missingWord + m.weights[i]*n.missingShare/100
+			m.listedLost[i] = m.weights[i] * m.numbers.missingShare / 100
 			m.missing.telling++
 		}
 	}
 }
 
-// surplusOfOther weighs the words of the query that such a name lacks.
+// surplusOfOther weighs the words of the query that such a name lacks. A word that is no place and no kind
+// of business makes it another party's, so that wholeGeneric is lost.
 func (m *comparison) surplusOfOther(c *scorer) {
-	n, outside := m.numbers, int32(0)
 	for i := range c.count {
-		w := &c.list[i]
-		lost, ok := m.slightSurplus(c, i)
-		if ok {
-			m.queryLost[i] = lost
-			continue
-		}
-		if lost = n.surplusGeneric; !index.IsGeneric(c.textOf(i)) {
-			lost = n.surplusWord
+		switch {
+		case m.saysNothing(c, i):
+		case index.IsGeneric(c.textOf(i)):
+			m.noteSurplus(c, i, m.numbers.surplusGeneric)
+		default:
 			m.surplus.brand++
+			m.noteSurplus(c, i, 0)
 		}
-		lost = min(lost, n.otherOutsideMost-outside)
-		outside += lost
-		m.noteSurplus(w, i, lost)
 	}
 }
 

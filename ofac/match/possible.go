@@ -23,9 +23,7 @@ type queryWord struct {
 	title        bool   // a title, not part of the name
 	syllable     bool   // one Chinese or Korean syllable
 	loosely      uint64 // first letters of listed words with which it may be paired although it is not marked with them
-	minPenalty   int32  // The least that it costs if it is not matched.
 	marked       uint32 // first letters of the listed words it is close to
-	letters      uint32 // First letters of listed words with which it may be paired in any other way.
 	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      text.LetterBag
 	foldBag      text.LetterBag
@@ -61,6 +59,7 @@ type scorer struct {
 	list      [scoredWordsMax]queryWord
 	count     int
 	total     int32        // weight of all query words
+	paid      int32        // weight of those that are words of the payment
 	enough    int32        // the weight that a name must match
 	most      [2]sideBound // What names can reach at most: of persons, of others.
 	loosely   uint64       // first letters of listed words with which some query word may be paired although it is not marked
@@ -85,7 +84,6 @@ type scorer struct {
 type sideBound struct {
 	whole int32 // Bits that a name may have because each of its words has its pair.
 	form  int32 // Bits that it may have because of its legal form.
-	lost  int32 // The most that surplus words cost.
 	least int32 // The least bits that count.
 }
 
@@ -111,7 +109,7 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
 	c.finder.Bare = text.LacksVowels(name)
-	apart, ok := text.AppendInitialsApart(s.other[:0], name, c.words, &c.tokens)
+	apart, ok := text.AppendInitialsApart(s.other[:0], name)
 	truncated := x.possibleWords(q, s)
 	if ok {
 		c.words, s.other = apart, c.words
@@ -179,7 +177,7 @@ func (c *scorer) prepareWords(l *index.WordLayer, q *Query) bool {
 		c.tokens.Split(c.words)
 	}
 	c.tokens.FreeInitials(c.words)
-	c.forms, c.count, c.total = c.tokens.Forms(), 0, 0
+	c.forms, c.count, c.total, c.paid = c.tokens.Forms(), 0, 0, 0
 	c.folds = c.folds[:0]
 	for i := range c.tokens.Count {
 		token := &c.tokens.List[i]
@@ -229,12 +227,18 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		w.weight = min(w.weight, paymentWeight)
 	}
 	w.whole = w.weight
-	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)); w.payment {
+	if w.payment = text.IsPayWord(written) && (len(written) > 1 || c.careOf(token)) || c.numbersPayment(written); w.payment {
 		w.weight = min(w.weight, paymentWeight)
+		c.paid += w.weight
 	}
 	c.list[c.count] = w
 	c.count++
 	c.total += w.weight
+}
+
+// numbersPayment reports whether a number stands behind a word of the payment: invoice 4711, room 12.
+func (c *scorer) numbersPayment(written []byte) bool {
+	return c.count > 0 && c.list[c.count-1].payment && isNumber(written)
 }
 
 // careOf reports whether a single letter is part of c/o and not an initial.
@@ -322,7 +326,7 @@ const (
 
 // covered is the bits of the query that a name must match.
 func (c *scorer) covered() int32 {
-	total := c.total
+	total := c.total - c.paid
 	if c.count > coverageWords {
 		total = min(total, coverageMost)
 	}
@@ -369,8 +373,8 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 		return // An explanation compares every name, and a test compares what the bounds leave out.
 	}
 	n, review := c.numbers, reviewThreshold(q)
-	c.most[0] = sideBound{whole: n.wholePerson, lost: n.outsideMost, least: n.leastBits(review, true)}
-	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), lost: n.otherOutsideMost, least: n.leastBits(review, false)}
+	c.most[0] = sideBound{whole: n.wholePerson, least: n.leastBits(review, true)}
+	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), least: n.leastBits(review, false)}
 	if c.forms.Kin() != 0 {
 		c.most[1].form = n.formSame
 	}
@@ -384,11 +388,6 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 			w.loosely |= 1 << (w.begins & 63)
 		}
 		c.loosely |= w.loosely
-		w.letters = uint32(w.loosely) | uint32(w.loosely>>32)
-		w.minPenalty = 0
-		if !c.isRepeated(i) && !w.title && !w.payment && w.weight > index.GrammarBits {
-			w.minPenalty = min(n.surplusGeneric, n.surplusBetween, n.surplusPatronymic, n.surplusInitial)
-		}
 	}
 }
 
@@ -449,15 +448,13 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 
 // mayMean is a cheaper mayReach, which looks only at the first letters and the weight of a name.
 func (c *scorer) mayMean(h index.Holder) bool {
-	letters, seen, lost := h.Letters(), int32(0), int32(0)
+	letters, seen := h.Letters(), int32(0)
 	for i := range c.count {
 		w := &c.list[i]
 		if letters&w.marked != 0 {
 			seen += w.weight
-		} else if letters&w.letters == 0 {
-			lost += w.minPenalty
 		}
 	}
 	side := &c.most[sideOf(h.Person())]
-	return seen >= c.enough && h.Weight()+side.whole+side.form-min(lost, side.lost) >= side.least
+	return seen >= c.enough && h.Weight()+side.whole+side.form >= side.least
 }

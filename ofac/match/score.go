@@ -168,7 +168,7 @@ func blockThreshold(q *Query) int32 {
 // query, and whether its evidence can reach the threshold if every word that may be matched
 // were equal. It also returns how many rows the words take.
 func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
-	reach, said, begins, length := uint32(0), int32(0), uint64(0), 0
+	reach, said, length := uint32(0), int32(0), 0
 	lacking, joined, sawLast, whole := int32(0), false, false, true
 	for last := false; !last; {
 		row := tokens[length]
@@ -196,35 +196,27 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 			lacking += c.numbers.leastLack(part, bits, sawLast)
 		}
 		sawLast = sawLast || part == index.PartLast && bits > index.GrammarBits
-		begins |= letter
 	}
 	if c.weightOf(reach) < c.enough {
 		return length, false
 	}
 	side := &c.most[sideOf(tokens[0].Part() != index.PartNone)]
-	lost, room := int32(0), side.whole+side.form
+	room := side.whole + side.form
 	if !whole && !joined {
 		room = side.form - lacking
 	}
-	for i := range c.count {
-		if w := &c.list[i]; reach&(1<<i) == 0 && begins&w.loosely == 0 {
-			lost += w.minPenalty
-		}
-	}
-	return length, said+room-min(lost, side.lost) >= side.least
+	return length, said+room >= side.least
 }
 
 // leastLack is the least that a telling word of a listed name costs if the query lacks it.
 func (n *numbers) leastLack(part index.NamePart, bits int32, sawLast bool) int32 {
 	switch {
 	case part == index.PartNone:
-		return n.missingWord + bits*n.missingShare/100
+		return bits * n.missingShare / 100
 	case part == index.PartGiven:
 		return n.missingGiven
 	case part == index.PartLast && !sawLast:
 		return n.missingLast
-	case part == index.PartHalf:
-		return n.missingHalf
 	}
 	return 0
 }

@@ -17,10 +17,13 @@ func TestMiscasedLetters(t *testing.T) {
 	}
 }
 
-// initialsPart finds two initials bound by a dot and returns the place where the second
-// begins.
-func TestInitialsPart(t *testing.T) {
-	for name, second := range map[string]int{"O.V.": 2, "a O.V b": 4, "О.В.": 3, "O.V": 2, "O. V.": 0, "L.L.C.": 0, "St.P.": 0, "O..V": 0, "OV": 0, "": 0, "O.": 0, ".O.V": 0} {
-		require.Equal(t, second, initialsPart(name), name)
+// Initials bound by dots are found where they begin and end.
+func TestNextInitials(t *testing.T) {
+	for name, want := range map[string]string{"O.V.": "O.V.", "a O.V b": "O.V", "О.В.": "О.В.", "M.T.Z": "M.T.Z", "O.V": "O.V", "O. V.": "", "L.L.C.": "L.L.C.", "St.P.": "", "O..V": "", "OV": "", "": "", "O.": "", ".O.V": "", "a.b.c.d.e.f": ""} {
+		start, end, ok := nextInitials(name, 0)
+		require.Equal(t, want != "", ok, name)
+		if ok {
+			require.Equal(t, want, name[start:end], name)
+		}
 	}
 }

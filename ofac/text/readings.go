@@ -112,52 +112,77 @@ func appendSpokenWord(dst, word []byte) []byte {
 	return dst
 }
 
-// Two initials bound by dots are one word, like the letters of an acronym ("B.V.", "S.A.").
-// But they may be a person's: Russian papers write DERIPASKA O.V., Дерипаска О.В. So a name
-// with such a word and no legal form is read a second time with the two initials apart.
+// Initials bound by dots are one word, like the letters of an acronym ("B.V.", "S.A."). But they may be a
+// person's: papers write DERIPASKA O.V., Дерипаска О.В., AL-RAWI M.T.Z. So a name with such a word is read
+// a second time with the initials apart.
 
-// initialsPart returns where the second of two initials bound by a dot begins, or 0 if
-// there are none.
-func initialsPart(name string) int {
-	letters, dots, second := 0, 0, 0 // letters counts since the last dot. dots counts the dots of this word that follow a single letter.
-	found := func() bool { return dots == 1 && letters == 1 || dots == 2 && letters == 0 }
-	for i := 0; i < len(name); {
+// initialsMost is how many initials a person has at most.
+const initialsMost = 5
+
+// nextInitials finds the first word at or behind from that is made of two initials and more, each but the
+// last with a dot behind it. It returns false if there is none.
+func nextInitials(name string, from int) (start, end int, ok bool) {
+	letters, dots := 0, 0 // Letters since the last dot, and dots of this word behind a single letter.
+	start = from
+	for i := from; i < len(name); {
 		r, size := decodeRune(name, i)
-		i += size
 		switch folds.entryOf(r).kind {
 		case foldDrop:
 		case foldSpace, foldAnd:
-			if found() {
-				return second
+			if initials := dots + letters; letters <= 1 && dots > 0 && initials > 1 && initials <= initialsMost {
+				return start, i, true
 			}
-			letters, dots = 0, 0
+			start, letters, dots = i+size, 0, 0
 		case foldDot:
-			if letters != 1 {
+			if dots++; letters != 1 {
 				dots = len(name) // These are not initials, as in "St.Paul" and "a.b..c".
-			} else if dots++; dots == 1 {
-				second = i
 			}
 			letters = 0
 		default:
 			letters++
 		}
+		i += size
 	}
-	if found() {
-		return second
-	}
-	return 0
+	initials := dots + letters
+	return start, len(name), letters <= 1 && dots > 0 && initials > 1 && initials <= initialsMost
 }
 
-// AppendInitialsApart appends the folded words of a name with two dot-bound initials as
-// separate words; words is the name's usual reading. It returns false when there are no
-// such initials, or when the name has a legal form.
-func AppendInitialsApart(dst []byte, name string, words []byte, tokens *TokenList) ([]byte, bool) {
-	second := initialsPart(name)
-	if second == 0 {
-		return dst, false
+// AppendInitialsApart appends the folded words of a name with dot-bound initials as separate words. It
+// returns false when there are no such initials.
+func AppendInitialsApart(dst []byte, name string) ([]byte, bool) {
+	done, found := 0, false
+	for {
+		start, end, ok := nextInitials(name, done)
+		if !ok {
+			break
+		}
+		found = true
+		dst = appendApart(dst, name[done:start])
+		for start < end {
+			dot := strings.IndexByte(name[start:end], '.')
+			if dot < 0 {
+				dot = end - start - 1
+			}
+			dst = appendApart(dst, name[start:start+dot+1])
+			start += dot + 1
+		}
+		done = end
 	}
-	dst = append(AppendWords(dst, name[:second], false), ' ')
-	return AppendWords(dst, name[second:], false), true
+	if found {
+		dst = appendApart(dst, name[done:])
+	}
+	return dst, found
+}
+
+// appendApart appends the folded words of a text behind a blank.
+func appendApart(dst []byte, part string) []byte {
+	before := len(dst)
+	dst = AppendSeparator(dst, 0)
+	mark := len(dst)
+	if dst = AppendWords(dst, part, false); len(dst) == mark {
+		return dst[:before]
+	}
+	return dst
 }
 
 // A handle joins its words without spaces, each with a capital: NicolasMaduro.

@@ -161,7 +161,7 @@ industry industries industrial industria industrias promyshlennost
 technology technologies technological tech tekhnologicheskiy tekhnologiy tekhnologii tekhnologiya tecnologia tehnologii technologie tekhnolodzhi
 institute institut institution instituto
 engineering inzhiniringovyy inzhiniringovaya inzhenernyy inzhenernaya inzhenerno inzhiniring ingenieria engineers engg
-trading trade trdg trdng torgovy torgovyy torgovlya torgovaya bazargani
+trading trade trdg trdng torgovy torgovyy torgovlya torgovaya bazargani commerce
 plant zavod factory works fabrika fabriki zavody
 research issledovatelskoe scientific nauchno nauchnyy nauchnaya science sciences issledovatelsky issledovatelskiy issledovatelskaya
 production proizvodstvennoe proizvodstvenny proizvodstvennaya
@@ -190,7 +190,7 @@ general generalny genl
 national natl natsionalny natsionalnyy nacional natsionalnaya natsionalnogo natsionalna nationale
 foundation fond fund fundacion fdn
 organization organisation organizatsiya org
-commercial kommercheskiy komercialny commerce
+commercial kommercheskiy komercialny
 chemical chemicals khimichesky khim
 metallurgical metallurgy metals metal metall metally metallurgicheskiy metallurgicheskaya
 university universitet universidad univ

@@ -47,6 +47,9 @@ func uncompared(f *Facts) Sub {
 	return sub
 }
 
+// memberUser is the one name of which no words are told: explanations of payments do not name users.
+const memberUser = "legalName"
+
 // unreadShown is how many unread words are told of one text.
 const unreadShown = 8
 
@@ -61,7 +64,9 @@ func compareUnread(f *Facts) []Compared {
 		}
 		words, scripts := []string{}, []string{}
 		for _, word := range ofac.UnreadWords(text, unreadShown) {
-			words, scripts = append(words, word.Word), append(scripts, word.Script)
+			if scripts = append(scripts, word.Script); member != memberUser {
+				words = append(words, word.Word)
+			}
 		}
 		parts = append(parts, []Compared{{"member", member}, {"why", unread.String()}, {"words", words}, {"scripts", scripts}})
 	}
@@ -70,7 +75,7 @@ func compareUnread(f *Facts) []Compared {
 		tell("operatorLegalName", f.Chain[0].OperatorLegalName, ofac.UnreadSigns)
 	}
 	if f.User != nil {
-		tell("legalName", f.User.LegalName, ofac.UnreadSigns)
+		tell(memberUser, f.User.LegalName, ofac.UnreadSigns)
 	}
 	tell("memo", f.Request.Memo, ofac.UnreadLetters)
 	if parts == nil {

@@ -21,7 +21,7 @@ func TestWhatCannotBeComparedIsReviewed(t *testing.T) {
 		"nothing":              {func(f *Facts) { f.Request.Name, f.Request.Memo = "Jane Public 🙂", "for tea 🙂" }, 0, ""},
 		"counterparty":         {func(f *Facts) { f.Request.Name = "สมชาย Ltd" }, subPartyUnread, "cpName สมชาย Thai"},
 		"operator":             {func(f *Facts) { f.Chain[0].OperatorLegalName = "ហ៊ុន Acme" }, subOperatorUnread, "operatorLegalName ហ៊ុន Khmer"},
-		"user":                 {func(f *Facts) { f.User = &UserProfile{LegalName: "नरेंद्र"} }, subUserUnread, "legalName नरेंद्र Devanagari"},
+		"user":                 {func(f *Facts) { f.User = &UserProfile{LegalName: "नरेंद्र"} }, subUserUnread, "legalName Devanagari"},
 		"memo":                 {func(f *Facts) { f.Request.Memo = "tea, ขอบคุณ" }, subMemoUnread, "memo ขอบคุณ Thai"},
 		"counterparty, signs":  {func(f *Facts) { f.Request.Name = "???" }, subPartySigns, "cpName"},
 		"operator, signs":      {func(f *Facts) { f.Chain[0].OperatorLegalName = "🙂" }, subOperatorSigns, "operatorLegalName"},

@@ -61,8 +61,8 @@ func isUnread(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf, isModifier(r):
 		return false
-	case isHan(r):
-		return !readsHan(r)
+	case isHanLetter(r):
+		return !hanIsRead(r)
 	case isKanaOrHangul(r):
 		return false
 	}
@@ -75,12 +75,12 @@ func isModifier(r rune) bool {
 	return r >= 0x02B0 && r <= 0x02FF || r >= 0xA700 && r <= 0xA71F || r == 0xA788
 }
 
-func isHan(r rune) bool {
+func isHanLetter(r rune) bool {
 	return r >= 0x2E80 && r <= 0x2FDF || r >= 0x3400 && r <= 0x4DBF || r >= 0x4E00 && r <= 0x9FFF || r >= 0xF900 && r <= 0xFAFF || r >= 0x20000 && r <= 0x3FFFF
 }
 
-// readsHan reports whether a Han character is read. All are compared in their own script.
-func readsHan(rune) bool { return true }
+// hanIsRead reports whether a Han character is read. All are compared in their own script.
+func hanIsRead(rune) bool { return true }
 
 func isKanaOrHangul(r rune) bool {
 	switch {

@@ -198,7 +198,7 @@ func (f *Fit) worth(counts map[string]Share) float64 {
 	under := func(share, aim, weight float64) float64 { return weight*min(share-aim, 0) + weight/20*share }
 	total := under(sumOf(counts, "MUST").FlaggedPercent(), 99.75, 300) + under(sumOf(counts, "SHOULD").FlaggedPercent(), 96.3, 80)
 	total += under(sumOf(counts, tierAdded).FlaggedPercent(), 99.75, 120)
-	total += under(sumOf(counts, "MUST natural_alias_loo").FlaggedPercent(), 97, 12) + under(sumOf(counts, "MUST un_list_variant").FlaggedPercent(), 99, 5)
+	total += under(sumOf(counts, "MUST natural_alias_loo").FlaggedPercent(), 97.5, 40) + under(sumOf(counts, "MUST un_list_variant").FlaggedPercent(), 99, 5)
 	total += under(pairsF1(counts), 88, 10)
 	ordinary, hard := ordinaryAndHard(counts)
 	total -= 600*max(ordinary.FlaggedPercent()-0.18, 0) + 60*ordinary.FlaggedPercent() + 12*hard.FlaggedPercent()

@@ -78,7 +78,7 @@ flags.`,
 	flags.IntVar(&e.sample, "sample", 200, "names of a family at most; 0 is all")
 	flags.IntVar(&e.misses, "misses", 0, "show so many names of a family whose outcome is not the wanted one")
 	flags.StringVar(&e.floors, "floors", "", "file of floors, a family and a share in a line: exit code 1 when one is fallen below")
-	flags.StringVar(&e.screening, "screening", "OFAC", "OFAC (a policy's default) or OFAC+CONS: whether possible matches with entries that are not on the SDN list count")
+	flags.StringVar(&e.screening, "screening", "OFAC+CONS", "OFAC+CONS or OFAC (a policy's default): whether possible matches with entries that are not on the SDN list count")
 	flags.StringVarP(&e.output, "output", "o", "table", "table or json")
 	flags.BoolVar(&e.inJSON, "json", false, "the same as --output json")
 	return cmd

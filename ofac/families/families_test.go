@@ -50,7 +50,7 @@ func (c *compiled) measureAll(chosen []Family, sample int) []Row {
 		workers.Go(func() {
 			scratch := ofac.NewScratch()
 			for i := worker; i < len(chosen); i += 2 {
-				rows[i] = Measure(c.index, scratch, &chosen[i], c.listed, Asked{Sample: sample})
+				rows[i] = Measure(c.index, scratch, &chosen[i], c.listed, Asked{Sample: sample, NonSDNPossible: true})
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func breakMatcher(t *testing.T, list *compiled) {
 		at := slices.IndexFunc(all, func(f Family) bool { return f.Name == defect.family })
 		scratch, err := ofac.NewTunedScratch(map[string]int32{defect.constant: defect.value})
 		require.NoError(t, err)
-		row := Measure(list.index, scratch, &all[at], list.listed, Asked{Sample: flooredNames})
+		row := Measure(list.index, scratch, &all[at], list.listed, Asked{Sample: flooredNames, NonSDNPossible: true})
 		require.Len(t, Fallen([]Row{row}, floors), 1, "%s is %d, and %s stands at %s", defect.constant, defect.value, defect.family, row.Share())
 	}
 }

@@ -23,7 +23,12 @@ func innocentFamilies() []Family {
 	made := func(name, about string, make func(*Listed) []string) Family {
 		return Family{Name: name, Claim: Innocent, About: about, made: make}
 	}
+	memo := func(name, about string, names func(*Listed) []string) Family {
+		return Family{Name: name, Claim: Innocent, About: about, made: names, Memo: true}
+	}
 	return append(all,
+		memo("innocent_memo_person", "the same in the text that travels with a payment", memoNames),
+		memo("innocent_memo_text", "goods, services, companies and what people write, in such a text", memoTexts),
 		fixed("innocent_person_three_names", "frequent names of all cultures, two given names and a family name", threeNames()),
 		made("innocent_person_title", "frequent names of all cultures behind a title", titledNames),
 		fixed("innocent_company", "ordinary words and trades, crossed", crossCompanies()),
@@ -115,6 +120,27 @@ func titledNames(l *Listed) (names []string) {
 		}
 	}
 	return names
+}
+
+// memoNames puts names into sentences. Those that equal a listed one are left out.
+func memoNames(l *Listed) (texts []string) {
+	for i := range cultures {
+		for k, name := range cultures[i].cross() {
+			if k%7 == 0 && !l.Equals(name) {
+				texts = append(texts, strings.Replace(sentences[(i+k)%len(sentences)], "#", name, 1))
+			}
+		}
+	}
+	return texts
+}
+
+// memoTexts puts goods, services and companies into sentences.
+func memoTexts(*Listed) []string {
+	texts := slices.Concat(splitLines(innocentTexts), splitLines(products), addresses())
+	for i, name := range crossCompanies() {
+		texts = append(texts, strings.Replace(sentences[i%len(sentences)], "#", name, 1))
+	}
+	return texts
 }
 
 func crossCompanies() (names []string) {

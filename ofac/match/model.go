@@ -98,7 +98,7 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 		m.whole[wholeContradict] = -int32(min(lacking, added))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case person && added == 0 && m.pairs > 1:
 		m.whole[wholeSame] = n.wholePerson
-	case !person && added == 0:
+	case !person && added == 0 && (m.pairs > 1 || m.lowest >= n.wholeLone):
 		m.whole[wholeSame] = n.wholeOther
 	case !person && m.surplus.brand == 0 && m.lowest >= text.SameSpelling:
 		m.whole[wholeGeneric] = n.wholeGeneric
@@ -192,9 +192,9 @@ func (m *comparison) surplusOfPerson(c *scorer) {
 		w := &c.list[i]
 		switch syllable := w.syllable && m.syllables; {
 		case m.saysNothing(c, i):
-		case index.IsGeneric(c.textOf(i)):
+		case w.generic:
 			m.noteSurplus(c, i, 0)
-		case !syllable && (i > first && i < last || w.initial || text.IsPatronymic(c.textOf(i))):
+		case !syllable && (i > first && i < last || w.initial || w.patronymic):
 			m.noteSurplus(c, i, m.numbers.surplusBetween)
 		default:
 			m.noteSurplus(c, i, m.numbers.surplusOutside)
@@ -207,7 +207,7 @@ func (m *comparison) surplusOfPerson(c *scorer) {
 func (m *comparison) saysNothing(c *scorer, i int) bool {
 	w := &c.list[i]
 	switch {
-	case m.query&(1<<i) != 0 || c.isRepeated(i):
+	case m.query&(1<<i) != 0 || w.repeated:
 		return true
 	case w.payment || w.title && m.isPerson():
 		m.surplus.weight += w.whole
@@ -271,7 +271,7 @@ func (m *comparison) surplusOfOther(c *scorer) {
 	for i := range c.count {
 		switch {
 		case m.saysNothing(c, i):
-		case index.IsGeneric(c.textOf(i)):
+		case c.list[i].generic:
 			m.noteSurplus(c, i, m.numbers.surplusGeneric)
 		default:
 			m.surplus.brand++
@@ -349,9 +349,9 @@ func (m *comparison) computeScores(c *scorer, l *index.WordLayer, record *index.
 }
 
 // isRepeated reports whether a word of the query occurred before.
-func (c *scorer) isRepeated(i int) bool {
-	for k := range i {
-		if string(c.textOf(k)) == string(c.textOf(i)) {
+func (c *scorer) isRepeated(word []byte) bool {
+	for i := range c.count {
+		if string(c.textOf(i)) == string(word) {
 			return true
 		}
 	}

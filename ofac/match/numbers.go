@@ -29,16 +29,16 @@ type surplusNumbers struct{ surplusBetween, surplusOutside, surplusGeneric int32
 
 // wholeNumbers weigh what names say as wholes.
 type wholeNumbers struct {
-	wholePerson, wholeOther, wholeGeneric, contradiction, contradictionKnown, formSame, otherParty int32
+	wholePerson, wholeOther, wholeLone, wholeGeneric, contradiction, contradictionKnown, formSame, otherParty int32
 }
 
 // shipped are the numbers that the service uses.
 var shipped = numbers{
 	1730, 2180, 1000,
-	pairNumbers{initial: 520, slipFold: 143, slipLeast: 150, slipSlope: 1820, slipKnown: 639, gainsMost: 2800, gainsBeyond: 20},
-	lackNumbers{missingGiven: 1078, missingLast: 1183, missingAny: 400, missingMiddle: 84, missingShare: 45},
-	surplusNumbers{surplusBetween: 100, surplusOutside: 549, surplusGeneric: 152},
-	wholeNumbers{wholePerson: 429, wholeOther: 988, wholeGeneric: 1200, contradiction: 741, contradictionKnown: 210, formSame: 815, otherParty: 200},
+	pairNumbers{initial: 520, slipFold: 143, slipLeast: 150, slipSlope: 1820, slipKnown: 639, gainsMost: 2800, gainsBeyond: 40},
+	lackNumbers{missingGiven: 1078, missingLast: 829, missingAny: 520, missingMiddle: 84, missingShare: 45},
+	surplusNumbers{surplusBetween: 70, surplusOutside: 511, surplusGeneric: 152},
+	wholeNumbers{wholePerson: 459, wholeOther: 988, wholeLone: 8000, wholeGeneric: 1200, contradiction: 741, contradictionKnown: 147, formSame: 815, otherParty: 200},
 	3, 850,
 }
 
@@ -76,6 +76,7 @@ var constants = [...]constant{
 	{"surplusGeneric", "a place or a kind of business beside a company", func(n *numbers) *int32 { return &n.surplusGeneric }},
 	{"wholePerson", "gain where each word of a person's name has its pair", func(n *numbers) *int32 { return &n.wholePerson }},
 	{"wholeOther", "the same of a company", func(n *numbers) *int32 { return &n.wholeOther }},
+	{"wholeLone", "how like the only word of a company's name must be for that gain, 1e-4", func(n *numbers) *int32 { return &n.wholeLone }},
 	{"wholeGeneric", "the same where places and kinds of business stand besides", func(n *numbers) *int32 { return &n.wholeGeneric }},
 	{"contradiction", "cost of a word that stands where the other name has another", func(n *numbers) *int32 { return &n.contradiction }},
 	{"contradictionKnown", "more, where it is a word of its own", func(n *numbers) *int32 { return &n.contradictionKnown }},

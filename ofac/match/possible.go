@@ -17,6 +17,9 @@ type queryWord struct {
 	payment      bool  // a word about the payment, not of the name
 	known        bool  // a whole word of some listed name
 	ordinary     bool  // A word of ordinary names.
+	generic      bool  // A place or a kind of business.
+	patronymic   bool
+	repeated     bool // An earlier word is the same.
 	bitsPerson   int32
 	bitsOther    int32
 	initial      bool   // one letter
@@ -220,10 +223,11 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		w.bitsPerson, w.bitsOther = index.WordBits(written, 0, 0, true), index.WordBits(written, 0, 0, false)
 	}
 	w.ordinary, w.weight = index.IsOrdinary(written), min(w.bitsPerson, w.bitsOther)
+	w.generic, w.patronymic, w.repeated = index.IsGeneric(written), text.IsPatronymic(written), c.isRepeated(written)
 	switch {
 	case optional:
 		w.weight = optionalWeight
-	case index.IsGeneric(written):
+	case w.generic:
 		w.weight = min(w.weight, paymentWeight)
 	}
 	w.whole = w.weight

@@ -17,13 +17,14 @@ func TestMiscasedLetters(t *testing.T) {
 	}
 }
 
-// Initials bound by dots are found where they begin and end.
-func TestNextInitials(t *testing.T) {
-	for name, want := range map[string]string{"O.V.": "O.V.", "a O.V b": "O.V", "О.В.": "О.В.", "M.T.Z": "M.T.Z", "O.V": "O.V", "O. V.": "", "L.L.C.": "L.L.C.", "St.P.": "", "O..V": "", "OV": "", "": "", "O.": "", ".O.V": "", "a.b.c.d.e.f": ""} {
-		start, end, ok := nextInitials(name, 0)
-		require.Equal(t, want != "", ok, name)
-		if ok {
-			require.Equal(t, want, name[start:end], name)
-		}
+// Initials bound by dots are read apart; an acronym of more letters and other words with dots are not.
+func TestInitialsApart(t *testing.T) {
+	for name, want := range map[string]string{
+		"O.V.": "o v", "a O.V b": "a o v b", "О.В.": "o v", "O.V": "o v", "al-Rawi M.T.Z.": "al rawi m t z", "A.B. Smith C.D.": "a b smith c d", "A.B.C.D.E.": "a b c d e",
+		"O. V.": "", "A.B.C.D.E.F.": "", "St.P.": "", "O..V": "", "OV": "", "": "", "O.": "", ".O.V": "",
+	} {
+		apart, found := AppendInitialsApart(nil, name)
+		require.Equal(t, want, string(apart), name)
+		require.Equal(t, want != "", found, name)
 	}
 }

@@ -104,7 +104,7 @@ const memoBits = 2 * index.Bit
 func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 	c, exact := &s.scorer, len(s.hits)
 	var abjad bool
-	if s.maker.Words, abjad = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
+	if s.maker.Words, abjad, _ = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
 		s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
 	}
 	words, looked := s.maker.Words, 0

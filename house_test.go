@@ -152,7 +152,7 @@ var externalLaw = map[string][]string{
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/chromedp/cdproto":             {}, // Only the tests of console use it.
 	"github.com/chromedp/chromedp":            {"console/browsertest"},
-	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"}, "github.com/longbridgeapp/opencc": {"bench/foldgen"}, "github.com/mozillazg/go-pinyin": {"bench/foldgen"},
 }
 
 // pureRooms lists the packages without clock, randomness, disk, network, goroutines or locks.

@@ -240,6 +240,7 @@ func scriptFamilies() []Family {
 		row("cyrillic_last_first", Whole, "the same, the family name first", slavic, lastFirst, inCyrillic),
 		row("cyrillic_of_foreign", Whole, "other persons listed in Latin alone: in Russian letters", func(s *Subject) bool { return latinPerson(s) && !looksSlavic(s) && s.plain() }, inCyrillic),
 		row("han_of_pinyin", Whole, "persons of pinyin syllables listed in Latin alone: a character for each", latinPerson, inSyllables(hanSyllables)),
+		row("han_company", Whole, "companies listed in Latin alone, of words that a translator knows and of pinyin: in Han characters", chineseCompany, inHan),
 		row("hangul_of_korean", Whole, "persons of Korean syllables listed in Latin alone: in Hangul", latinPerson, inSyllables(hangulSyllables)),
 		row("kana_of_latin", Information, "persons listed in Latin alone, without particles: in Katakana", func(s *Subject) bool { return latinPerson(s) && s.plain() && len(s.words) == 2 }, inKana),
 		row("han_simplified", Whole, "names listed in traditional characters: simplified", func(s *Subject) bool { return s.Script == "Chinese Traditional" }, asListed, otherHan(true)),

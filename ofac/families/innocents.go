@@ -35,6 +35,8 @@ func innocentFamilies() []Family {
 		memo("innocent_memo_text", "goods, services, companies and what people write, in such a text", memoTexts),
 		fixed("innocent_person_three_names", "frequent names of all cultures, two given names and a family name", threeNames()),
 		made("innocent_person_title", "frequent names of all cultures behind a title", titledNames),
+		made("innocent_person_han", "the Chinese names in Han characters", hanNames),
+		made("innocent_person_kana", "a seventh of the names with the given name first, in Katakana", kanaNames),
 		fixed("innocent_company", "ordinary words and trades, crossed", crossCompanies()),
 		made("innocent_company_shared_word", "companies that share one telling word with a listed company of several", sharedWords),
 		made("innocent_company_person", "a family name of a listed person, and a trade", familyTrades),

@@ -61,25 +61,6 @@ func inCyrillic(d *draft) bool {
 	})
 }
 
-// kanaSigns write a name in Katakana: a syllable each, and a vowel u where a consonant stands
-// alone.
-var kanaSigns = signs{
-	{"sha", "シャ"}, {"shi", "シ"}, {"shu", "シュ"}, {"sho", "ショ"}, {"cha", "チャ"}, {"chi", "チ"}, {"chu", "チュ"}, {"cho", "チョ"}, {"ka", "カ"}, {"ki", "キ"}, {"ku", "ク"}, {"ke", "ケ"}, {"ko", "コ"}, {"ca", "カ"}, {"co", "コ"}, {"cu", "ク"}, {"ga", "ガ"}, {"gi", "ギ"}, {"gu", "グ"}, {"ge", "ゲ"}, {"go", "ゴ"},
-	{"sa", "サ"}, {"si", "シ"}, {"su", "ス"}, {"se", "セ"}, {"so", "ソ"}, {"za", "ザ"}, {"zi", "ジ"}, {"zu", "ズ"}, {"ze", "ゼ"}, {"zo", "ゾ"}, {"ja", "ジャ"}, {"ji", "ジ"}, {"ju", "ジュ"}, {"jo", "ジョ"}, {"ta", "タ"}, {"ti", "ティ"}, {"tu", "トゥ"}, {"te", "テ"}, {"to", "ト"}, {"da", "ダ"}, {"di", "ディ"}, {"du", "ドゥ"}, {"de", "デ"}, {"do", "ド"},
-	{"na", "ナ"}, {"ni", "ニ"}, {"nu", "ヌ"}, {"ne", "ネ"}, {"no", "ノ"}, {"ha", "ハ"}, {"hi", "ヒ"}, {"hu", "フ"}, {"he", "ヘ"}, {"ho", "ホ"}, {"ba", "バ"}, {"bi", "ビ"}, {"bu", "ブ"}, {"be", "ベ"}, {"bo", "ボ"}, {"pa", "パ"}, {"pi", "ピ"}, {"pu", "プ"}, {"pe", "ペ"}, {"po", "ポ"}, {"ma", "マ"}, {"mi", "ミ"}, {"mu", "ム"}, {"me", "メ"}, {"mo", "モ"},
-	{"ya", "ヤ"}, {"yu", "ユ"}, {"yo", "ヨ"}, {"ra", "ラ"}, {"ri", "リ"}, {"ru", "ル"}, {"re", "レ"}, {"ro", "ロ"}, {"la", "ラ"}, {"li", "リ"}, {"lu", "ル"}, {"le", "レ"}, {"lo", "ロ"}, {"wa", "ワ"}, {"va", "バ"}, {"vi", "ビ"}, {"vo", "ボ"}, {"ve", "ベ"}, {"fa", "ファ"}, {"fi", "フィ"}, {"fu", "フ"}, {"fe", "フェ"}, {"fo", "フォ"},
-	{"sh", "シュ"}, {"ch", "チ"}, {"k", "ク"}, {"c", "ク"}, {"q", "ク"}, {"g", "グ"}, {"s", "ス"}, {"z", "ズ"}, {"j", "ジ"}, {"t", "ト"}, {"d", "ド"}, {"n", "ン"}, {"m", "ム"}, {"b", "ブ"}, {"p", "プ"}, {"r", "ル"}, {"l", "ル"}, {"f", "フ"}, {"v", "ブ"}, {"x", "クス"}, {"h", ""}, {"y", "イ"}, {"w", "ウ"}, {"a", "ア"}, {"i", "イ"}, {"u", "ウ"}, {"e", "エ"}, {"o", "オ"},
-}
-
-// inKana writes the name in Katakana with the dot that parts foreign names.
-func inKana(d *draft) bool {
-	if !d.writeIn(func(w *word) string { return kanaSigns.write(strings.ToLower(w.text)) }) {
-		return false
-	}
-	d.line = strings.ReplaceAll(d.line, " ", "・")
-	return true
-}
-
 // writeIn writes word for word; a word that cannot be written leaves the family without the name.
 func (d *draft) writeIn(write func(w *word) string) bool {
 	var b strings.Builder
@@ -100,7 +81,8 @@ func (d *draft) writeIn(write func(w *word) string) bool {
 // Han and Hangul write syllables. Each syllable has one sign here, the one that is frequent in
 // names: whoever reads it aloud says the listed name.
 
-var hanSyllables = syllableTable(`wang王 li李 zhang张 liu刘 chen陈 yang杨 huang黄 zhao赵 wu吴 zhou周 xu徐 sun孙 ma马 zhu朱 hu胡 guo郭 he何 gao高 lin林 luo罗 zheng郑 liang梁 xie谢 song宋 tang唐 han韩 feng冯 deng邓 cao曹 peng彭 zeng曾 xiao萧 tian田 dong董 pan潘 yuan袁 cai蔡 jiang江 yu于 du杜 ye叶 cheng程 wei伟 su苏 lu陆 ding丁 ren任 shen沈 yao姚 lai赖 zhong钟 tan谭 fan范 fang方 shi石 liao廖 zou邹 xiong熊 jin金 hao郝 kong孔 bai白 cui崔 kang康 mao毛 qiu邱 qin秦 gu顾 hou侯 shao邵 meng孟 long龙 wan万 duan段 qian钱 yin尹 chang常 yi易 wen文 ming明 hua华 guang光 guo国 jian建 jun军 ping平 qiang强 xin新 hong红 hai海 bo波 bin斌 lei磊 tao涛 chao超 yan岩 ying英 fei飞 kai凯 rong荣 sheng生 xing兴 qing庆 chun春 mei梅 lan兰 xia霞 min敏 jing静 na娜 ting婷 zhi志 da大 de德 zi子 an安 ji吉 jie杰 rui瑞 hui辉 xiang祥 gang刚 yong勇 bao宝 cong聪 dan丹 quan全 ze泽 zhen震 ning宁 you友 yun云 ya亚 shu书 si思 tong同 xue学`)
+var hanSyllables = syllableTable(`wang王 li李 zhang张 liu刘 chen陈 yang杨 huang黄 zhao赵 wu吴 zhou周 xu徐 sun孙 ma马 zhu朱 hu胡 guo郭 he何 gao高 lin林 luo罗 zheng郑 liang梁 xie谢 song宋 tang唐 han韩 feng冯 deng邓 cao曹 peng彭 zeng曾 xiao萧 tian田 dong董 pan潘 yuan袁 cai蔡 jiang江 yu于 du杜 ye叶 cheng程 wei伟 su苏 lu陆 ding丁 ren任 shen沈 yao姚 lai赖 zhong钟 tan谭 fan范 fang方 shi石 liao廖 zou邹 xiong熊 jin金 hao郝 kong孔 bai白 cui崔 kang康 mao毛 qiu邱 qin秦 gu顾 hou侯 shao邵 meng孟 long龙 wan万 duan段 qian钱 yin尹 chang常 yi易 wen文 ming明 hua华 guang光 guo国 jian建 jun军 ping平 qiang强 xin新 hong红 hai海 bo波 bin斌 lei磊 tao涛 chao超 yan岩 ying英 fei飞 kai凯 rong荣 sheng生 xing兴 qing庆 chun春 mei梅 lan兰 xia霞 min敏 jing静 na娜 ting婷 zhi志 da大 de德 zi子 an安 ji吉 jie杰 rui瑞 hui辉 xiang祥 gang刚 yong勇 bao宝 cong聪 dan丹 quan全 ze泽 zhen震 ning宁 you友 yun云 ya亚 shu书 si思 tong同 xue学
+	bei北 bi碧 bing冰 bo博 cha察 chuang创 cui翠 du都 er尔 fu福 gan甘 gui桂 hang航 he和 hua华 huan环 jia佳 jiu久 ju巨 jue觉 jun俊 ke科 kun坤 lang朗 le乐 lian联 ling灵 lu鲁 lun伦 mai麦 mao茂 mi米 mu木 nan南 ni尼 nuo诺 ou欧 pei培 pu普 qi齐 qiao桥 qing青 qu渠 ran然 ru如 run润 sai赛 san三 sen森 sha沙 shan山 shang尚 shou寿 shui水 shun顺 sui穗 suo索 tai泰 te特 ti提 tie铁 tu图 wo沃 wu武 xi西 xian先 xiu秀 xuan轩 xun迅 yi益 yin银 yong永 yu宇 yuan源 yue悦 zhan展 zheng正 zhi智 zhou舟 zhuo卓 zhuang庄 zong宗 zu祖 zun尊`)
 
 var hangulSyllables = syllableTable(`kim김 ri리 pak박 choe최 jong정 jo조 kang강 yun윤 jang장 rim림 han한 o오 so서 sin신 kwon권 hwang황 an안 song성 ryu류 hong홍 kil길 yong영 chol철 il일 jin진 su수 hyok혁 nam남 myong명 kyong경 hyon현 hak학 chun춘 sok석 ho호 kwang광 u우 un은 in인 hui희 hyong형 ung웅 chang창 jun준 pyong병 thae태 tae태 chon천 ryong룡 hwa화 ok옥 sun순 mun문 kun근 kuk국 ung웅 pong봉 won원 ryol렬 rae래 tok덕 pom범 sang상 sam삼 ju주 no노 paek백 ra라 sim심`)
 

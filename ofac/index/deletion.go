@@ -71,6 +71,12 @@ func deletionForms(word, fold []byte, wholeOnly bool, room []byte, give func(uin
 	if wholeOnly {
 		return
 	}
+	if sounds := text.AppendSounds(room[:0], word); len(sounds) >= text.SoundsMin {
+		give(text.HashForm(text.HashSounds, sounds))
+		if text.OtherSounds(sounds) {
+			give(text.HashForm(text.HashSounds, sounds))
+		}
+	}
 	var hashes []uint64
 	if len(fold) >= foldDeletionMin {
 		hashes = text.AppendDeletionHashes(hashes, text.HashFold, fold)

@@ -237,6 +237,32 @@ func (l *WordLayer) SameSyllables(f *Finder, word []byte) []neighbour {
 	return f.found
 }
 
+// SameSounds finds the listed words of which Kana keep the same sounds. The result is valid until
+// the next search.
+func (l *WordLayer) SameSounds(f *Finder, word []byte) []neighbour {
+	f.found = f.found[:0]
+	f.Room = text.AppendSounds(f.Room[:0], word)
+	sounds := len(f.Room)
+	if sounds < text.SoundsMin {
+		return nil
+	}
+	hash := text.HashForm(text.HashSounds, f.Room)
+	first, end := l.bucketOf(hash)
+	for i := first; i < end; i++ {
+		id, ok := l.filedWord(i, uint32(hash))
+		if !ok {
+			continue
+		}
+		listed := l.WordText(id)
+		f.Room = text.AppendSounds(f.Room[:sounds], listed)
+		sought, heard := f.Room[:sounds], f.Room[sounds:]
+		if string(listed) != string(word) && (string(heard) == string(sought) || text.OtherSounds(heard) && string(heard) == string(sought)) {
+			f.found = append(f.found, neighbour{id, text.SameSpelling})
+		}
+	}
+	return f.found
+}
+
 // WordsOfFold finds the listed words with a spelling fold, except one word. The result is
 // valid until the next search.
 func (l *WordLayer) WordsOfFold(f *Finder, fold, except []byte) []uint32 {

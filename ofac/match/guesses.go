@@ -1,8 +1,6 @@
 package match
 
 import (
-	"slices"
-
 	"railguard/ofac/list"
 	"railguard/ofac/text"
 )
@@ -35,7 +33,7 @@ func (x *Index) spareGuesses(name string, s *Scratch) {
 	}
 	for i := range s.hits {
 		h := &s.hits[i]
-		if h.outcome != Listed || h.form < formPossible && slices.Equal(text.NativeWords(name), text.NativeWords(x.TextAt(x.NameAt(h.name).Full))) {
+		if h.outcome != Listed || h.form < formPossible && text.NativeOf(name).Equals(text.NativeOf(x.TextAt(x.NameAt(h.name).Full))) {
 			continue
 		}
 		h.outcome, h.sub = Possible, SubTransliterated

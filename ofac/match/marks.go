@@ -72,3 +72,10 @@ func (c *scorer) markSlip(l *index.WordLayer, i int) {
 		c.markFold(l, 1<<i, slip.Similarity)
 	}
 }
+
+// markSounds marks the listed words of which Kana keep the same sounds as of word i.
+func (c *scorer) markSounds(l *index.WordLayer, i int) {
+	for _, near := range l.SameSounds(&c.finder, c.textOf(i)) {
+		c.addMark(near.Word, 1<<i, near.Similarity)
+	}
+}

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"railguard/ofac/index"
@@ -15,9 +16,8 @@ const (
 	memoWordsMax = 256     // Words that are read. The longest text of single letters has as many.
 	memoAround   = 3       // Words before and behind a pair that are compared together with it.
 	memoWindow   = 24      // Words that are compared as one run.
-	memoNear     = 8       // Words that are compared as one name that may be misspelt ...
-	memoNearStep = 4       // ... of a longer run, from every so manieth word.
-	memoNearMost = 48      // Names of a text that are compared so.
+	memoNear     = 8       // Words that are compared as one name that may be misspelt.
+	memoNearMost = 48      // Runs of a text that are compared so.
 
 	memoContentWords = 3 // Words of a company's name that is found without its legal form.
 )
@@ -93,66 +93,57 @@ func (x *Index) searchMemo(q *Query, s *Scratch) {
 	}
 }
 
-// memoScore is the score from which a name in a text counts that is not the listed one: the words around it
-// are the likelier to be like a listed name, the more of them there are.
-const memoScore = ReviewDefault + (maxScore-ReviewDefault)*memoBits/scoreRange
+// memoScore is the score from which a name in a text counts that is not exactly the listed one. It asks
+// for two bits more than the name of a party does, because a text holds several runs of words.
+const memoScore = ReviewDefault + (maxScore-ReviewDefault)*2*index.Bit/scoreRange
 
-const memoBits = 2 * index.Bit
-
-// nearMemo looks for misspelt and shortened names: the words between two words of the payment are compared
-// as a name of its own.
+// nearMemo looks for misspelt and shortened names: each run of words between two words of the payment is
+// compared as a name of its own.
 func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
-	c, exact := &s.scorer, len(s.hits)
+	c, exact, runs := &s.scorer, len(s.hits), 0
 	var abjad bool
 	if s.maker.Words, abjad, _ = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
 		s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
 	}
-	words, looked := s.maker.Words, 0
-	for at := 0; at < len(words); {
-		start, count, last := at, 0, 0 // Where the run begins, how many words it has, where the next window begins.
-		for at < len(words) && count < memoNear {
-			word := wordAt(words, at)
-			if text.IsPayWord(word) || isNumber(word) {
-				break
-			}
-			at += len(word) + 1
-			if count++; count == memoNearStep {
-				last = at
-			}
-		}
-		if count < 2 {
-			if count == 0 {
-				at += len(wordAt(words, at)) + 1
-			}
+	for rest := s.maker.Words; len(rest) > 0; {
+		run, next, count := cutRun(rest)
+		rest = rest[next:]
+		if count < partWordsMin {
 			continue
 		}
-		if looked++; looked > memoNearMost {
+		if runs++; runs > memoNearMost {
 			s.cut = true
 			break
 		}
-		c.words = append(c.words[:0], words[start:at-1]...)
+		c.words = append(c.words[:0], run...)
 		c.read, c.looked, c.loose = 0, 0, 0
 		s.cut = x.possibleWords(q, s) || s.cut
 		s.steps += c.read + c.looked + c.loose
-		if count == memoNear && at < len(words) {
-			at = last
-		}
 	}
-	kept := s.hits[:exact]
-	for _, h := range s.hits[exact:] {
-		if h.score >= memoScore {
-			kept = append(kept, h)
-		}
-	}
-	s.hits = kept
+	s.hits = append(s.hits[:exact], slices.DeleteFunc(s.hits[exact:], func(h hit) bool { return h.score < memoScore })...)
 }
 
-// wordAt returns the word that begins at a place.
-func wordAt(words []byte, at int) []byte {
-	if end := bytes.IndexByte(words[at:], ' '); end >= 0 {
-		return words[at : at+end]
+// cutRun returns the words before the first word of the payment or number, at most memoNear of them, and
+// where the next run begins. The halves of a longer run overlap.
+func cutRun(words []byte) (run []byte, next, count int) {
+	at, half := 0, 0
+	for at < len(words) && count < memoNear {
+		end := bytes.IndexByte(words[at:], ' ')
+		if end < 0 {
+			end = len(words) - at
+		}
+		if word := words[at : at+end]; text.IsPayWord(word) || isNumber(word) {
+			return words[:max(at-1, 0)], min(at+end+1, len(words)), count
+		}
+		at += end + 1
+		if count++; count == memoNear/2 {
+			half = at
+		}
 	}
-	return words[at:]
+	if at < len(words) {
+		return words[:at-1], half, count
+	}
+	return words[:at-1], len(words), count
 }
 
 // isNumber reports whether a word has no letters.

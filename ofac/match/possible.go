@@ -80,6 +80,7 @@ type scorer struct {
 	edges     [edgesMax]edge
 	held      comparison
 	numbers   *numbers
+	sounds    bool   // The words are romanised Kana.
 	unbounded bool   // Every name is compared.
 	trace     *trace // set while a match is explained
 }
@@ -135,8 +136,9 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 		}
 	}
 	if kana, ok := text.AppendKana(s.other[:0], name); ok {
-		c.words, s.other = kana, c.words
+		c.words, s.other, c.sounds = kana, c.words, true
 		truncated = x.possibleWords(q, s) || truncated
+		c.sounds = false
 	}
 	return countSteps(s, x.possibleHangul(q, s) || truncated)
 }
@@ -328,6 +330,9 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 	}
 	if w.abjad {
 		c.markAbjad(l, i)
+	}
+	if c.sounds && !w.initial {
+		c.markSounds(l, i)
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {

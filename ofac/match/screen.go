@@ -163,7 +163,12 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if plain, ok := text.WithoutPossessive(name); ok {
 		first := len(s.hits)
 		truncated = x.screenText(plain, q, s) || truncated
-		soften(s.hits[first:])
+		soften(s.hits[first:], SubSpelling)
+	}
+	if spoken, ok := text.SpeakHan(name); ok {
+		first := len(s.hits)
+		truncated = x.screenText(spoken, q, s) || truncated
+		soften(s.hits[first:], SubTransliterated)
 	}
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
 	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
@@ -184,10 +189,10 @@ func (x *Index) onlyVessels(hits []hit, first int) []hit {
 }
 
 // soften turns blocks into possible matches: the name as it is written is another one.
-func soften(hits []hit) {
+func soften(hits []hit, sub Sub) {
 	for i := range hits {
 		if hits[i].outcome == Listed {
-			hits[i].outcome, hits[i].sub = Possible, SubSpelling
+			hits[i].outcome, hits[i].sub = Possible, sub
 		}
 	}
 }

@@ -181,7 +181,7 @@ const soundsMax = WordBytesMax + 2
 func appendSounds(dst, word []byte) []byte {
 	base := len(dst)
 	for i := 0; i < len(word) && len(dst)-base < WordBytesMax; {
-		sound, size := soundAt(word, i)
+		sound, size := abjadSoundAt(word, i)
 		i += size
 		if sound == 'h' && i == len(word) && len(dst) > base && size == 1 && isVowelSound(dst[len(dst)-1]) {
 			continue
@@ -202,8 +202,8 @@ var latinPairs = map[[2]byte]byte{
 	{'t', 's'}: 'C', {'t', 'z'}: 'C', {'a', 'a'}: 'A', {'e', 'e'}: 'I', {'o', 'o'}: 'U', {'o', 'u'}: 'U',
 }
 
-// soundAt returns the sound of the letters that begin at i.
-func soundAt(word []byte, i int) (sound byte, size int) {
+// abjadSoundAt returns the sound of the letters that begin at i.
+func abjadSoundAt(word []byte, i int) (sound byte, size int) {
 	c, next, third := word[i], byte(0), byte(0)
 	if i+1 < len(word) {
 		next = word[i+1]

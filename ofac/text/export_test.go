@@ -45,3 +45,7 @@ func InKana(name string, foreign bool) (string, bool) {
 	}
 	return kana.String(), true
 }
+
+var MayHaveHan = mayHaveHan
+
+var CompanyWords = companyWords

@@ -13,6 +13,7 @@ const (
 	hashWade
 	hashKorean
 	hashAbjad
+	HashSounds // what Kana keep of a word
 )
 
 // IsLatin reports whether a word has only ASCII letters and digits.

@@ -17,10 +17,14 @@ func TestMiscasedLetters(t *testing.T) {
 	}
 }
 
-// initialsPart finds two initials bound by a dot and returns the place where the second
-// begins.
-func TestInitialsPart(t *testing.T) {
-	for name, second := range map[string]int{"O.V.": 2, "a O.V b": 4, "О.В.": 3, "O.V": 2, "O. V.": 0, "L.L.C.": 0, "St.P.": 0, "O..V": 0, "OV": 0, "": 0, "O.": 0, ".O.V": 0} {
-		require.Equal(t, second, initialsPart(name), name)
+// Initials bound by dots are read apart; an acronym of more letters and other words with dots are not.
+func TestInitialsApart(t *testing.T) {
+	for name, want := range map[string]string{
+		"O.V.": "o v", "a O.V b": "a o v b", "О.В.": "o v", "O.V": "o v", "al-Rawi M.T.Z.": "al rawi m t z", "A.B. Smith C.D.": "a b smith c d", "A.B.C.D.E.": "a b c d e",
+		"O. V.": "", "A.B.C.D.E.F.": "", "St.P.": "", "O..V": "", "OV": "", "": "", "O.": "", ".O.V": "",
+	} {
+		apart, found := AppendInitialsApart(nil, name)
+		require.Equal(t, want, string(apart), name)
+		require.Equal(t, want != "", found, name)
 	}
 }

@@ -50,9 +50,20 @@ func IsForeign(name string) bool {
 	return foreign
 }
 
-// NativeWords returns the sorted words of a name in its own script. It folds variants of
-// letters and marks but transliterates nothing. It ignores the spaces in East Asian names.
-func NativeWords(name string) []string {
+// Native is a name in its own script.
+type Native struct {
+	words  []string // Sorted.
+	joined string   // In the written order, without the spaces, which do not matter in East Asia; elsewhere "".
+}
+
+// Equals reports whether two names have the same words, in any order.
+func (n *Native) Equals(other *Native) bool {
+	return slices.Equal(n.words, other.words) || n.joined != "" && n.joined == other.joined
+}
+
+// NativeOf returns a name in its own script. It folds variants of letters and marks but
+// transliterates nothing.
+func NativeOf(name string) *Native {
 	var words []string
 	var word strings.Builder
 	end := func() {
@@ -80,11 +91,13 @@ func NativeWords(name string) []string {
 		}
 	}
 	end()
-	slices.Sort(words)
-	if !slices.ContainsFunc([]rune(name), isUnspaced) {
-		return words
+	native := &Native{}
+	if slices.ContainsFunc([]rune(name), isUnspaced) {
+		native.joined = strings.Join(words, "")
 	}
-	return []string{strings.Join(words, "")}
+	slices.Sort(words)
+	native.words = words
+	return native
 }
 
 // arabicVariants maps letters that keyboards and languages exchange to one of them.

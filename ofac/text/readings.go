@@ -33,7 +33,7 @@ func nextInitials(name string, from int) (start, end int, ok bool) {
 			start, letters, dots = i+size, 0, 0
 		case foldDot:
 			if dots++; letters != 1 {
-				dots = len(name) // These are not initials, as in "St.Paul" and "a.b..c".
+				dots = initialsMost + 1 // These are not initials, as in "St.Paul" and "a.b..c".
 			}
 			letters = 0
 		default:

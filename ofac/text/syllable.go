@@ -260,8 +260,8 @@ var SyllableSystems = [...]syllableSystem{
 
 // Kana are syllables, and are transliterated letter by letter: a name wholly in Kana is
 // romanised in the query and in the list, in the system that lists use (Hepburn, long
-// vowels as short ones). So a Japanese name matches its Latin spelling. A foreign name in
-// Kana differs more from its spelling (ウラジーミル, Vladimir).
+// vowels as short ones). So a Japanese name matches its Latin spelling. Foreign names
+// are compared by sounds, see AppendSounds.
 
 // kanaSyllables are the sounds of U+30A1 to U+30FA. Capitals are the small Kana, which change the
 // syllable before them. A dash means that the Kana has no sound of its own.

@@ -328,11 +328,11 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 		c.markSlip(l, i)
 		c.markSeenAs(l, i)
 	}
-	if w.abjad {
-		c.markAbjad(l, i)
-	}
 	if c.sounds && !w.initial {
 		c.markSounds(l, i)
+	}
+	if w.abjad {
+		c.markAbjad(l, i)
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {

@@ -12,8 +12,8 @@ const (
 	hashPinyin // keys of words that consist of syllables
 	hashWade
 	hashKorean
-	hashAbjad
 	HashSounds // what Kana keep of a word
+	hashAbjad
 )
 
 // IsLatin reports whether a word has only ASCII letters and digits.

@@ -120,7 +120,9 @@ func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 		s.cut = x.possibleWords(q, s) || s.cut
 		s.steps += c.read + c.looked + c.loose
 	}
-	s.hits = append(s.hits[:exact], slices.DeleteFunc(s.hits[exact:], func(h hit) bool { return h.score < memoScore })...)
+	s.hits = append(s.hits[:exact], slices.DeleteFunc(s.hits[exact:], func(h hit) bool {
+		return h.score < memoScore || x.EntityAt(h.entity).Kind != list.Individual // Ordinary words are like many a company's.
+	})...)
 }
 
 // cutRun returns the words before the first word of the payment or number, at most memoNear of them, and

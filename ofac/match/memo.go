@@ -42,10 +42,18 @@ func (x *Index) Memo(q *Query, s *Scratch) Result {
 		s.scorer.words = text.AppendWords(s.scorer.words[:0], plain, false)
 		x.searchMemo(q, s)
 	}
+	if seen, moved := text.AsSeen(name); moved {
+		s.scorer.words = text.AppendWords(s.scorer.words[:0], seen, false)
+		x.searchMemo(q, s)
+		x.nearMemo(seen, q, s)
+	}
 	x.nearMemo(name, q, s)
 	x.keepMemoHits(s)
 	result := x.rankHits(q, s)
 	result.Truncated = s.cut
+	if text.HasUnread(name) {
+		result.Unread = UnreadLetters
+	}
 	return result
 }
 

@@ -361,27 +361,7 @@ func soughtClasses(word []byte, i, size int) string {
 		before = word[i-1]
 	}
 	if size == 2 {
-		switch word[i] {
-		case 'T':
-			if word[i+1] == 's' {
-				return "scz"
-			}
-			return "ts"
-		case 'D':
-			return "dz"
-		case 'K':
-			return "hk"
-		case 'S':
-			if before == 'T' {
-				return "xC"
-			}
-			return "xs"
-		case 'C':
-			return "cx"
-		case 'G':
-			return "k"
-		}
-		return "jz" // Zh
+		return wideClasses(word[i], word[i+1], before)
 	}
 	switch c := word[i]; c {
 	case 'A', 'E', 'W', 'Y', 'I', 'U':
@@ -425,6 +405,31 @@ func soughtClasses(word []byte, i, size int) string {
 	default:
 		return oneByte[lowerByte(c)]
 	}
+}
+
+// wideClasses returns the classes of a sign with a small letter.
+func wideClasses(sign, small, before byte) string {
+	switch sign {
+	case 'T':
+		if small == 's' {
+			return "scz"
+		}
+		return "ts"
+	case 'D':
+		return "dz"
+	case 'K':
+		return "hk"
+	case 'S':
+		if before == 'T' {
+			return "xC"
+		}
+		return "xs"
+	case 'C':
+		return "cx"
+	case 'G':
+		return "k"
+	}
+	return "jz" // Zh
 }
 
 // joinedByH returns the classes of an h after a sign with which Latin letters join it: Fathi is read as

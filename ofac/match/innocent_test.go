@@ -111,7 +111,7 @@ func TestExplanationsAddUp(t *testing.T) {
 
 	e, ok := list.Explain(5, &Query{Name: "Hassan Yousuf Ali", Review: reviewFloor}, scratch)
 	require.True(t, ok)
-	require.Equal(t, `HASSAN = HASSAN +9.5, YOUSUF ~ YOUSEF +11.0, "ALI" not in the listed name −5.5, +15.0 bits of 17.3, close spelling`, e.String())
+	require.Equal(t, `HASSAN = HASSAN +9.5, YOUSUF ~ YOUSEF +11.6, "ALI" not in the listed name −5.1, +16.0 bits of 17.3, close spelling`, e.String())
 	_, ok = list.Explain(5, &Query{Name: "Northwind Traders"}, scratch)
 	require.False(t, ok)
 	e, ok = list.Explain(5, &Query{Name: "Yousef Hassan"}, scratch)

@@ -36,11 +36,12 @@ type account struct {
 
 // sideLeft describes the words of one side that were not paired.
 type sideLeft struct {
-	telling int   // Words that are no titles, articles or words of the payment.
-	beside  int   // Of these, words with no word of the payment between them and the nearest pair.
-	known   int   // Of these, words that ordinary names or other listed names have.
-	brand   int   // Of these, words that are no places and kinds of business.
-	weight  int32 // Bits of all of them, for the strict score.
+	telling   int   // Words that are no titles, articles or words of the payment.
+	beside    int   // Of these, words with no word of the payment between them and the nearest pair.
+	syllables int   // Of these, syllables beside an East Asian name, of which each says who it is.
+	known     int   // Of these, words that ordinary names or other listed names have.
+	brand     int   // Of these, words that are no places and kinds of business.
+	weight    int32 // Bits of all of them, for the strict score.
 }
 
 // wholeReason is what names say as wholes.
@@ -92,8 +93,9 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	n, person := m.numbers, m.isPerson()
 	lacking, added := m.missing.telling, m.surplus.telling
 	switch {
-	case lacking > 0 && person:
-		m.whole[wholeContradict] = -int32(min(lacking, m.surplus.beside))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
+	case (lacking > 0 || m.surplus.syllables > 0) && person:
+		against := max(min(lacking, m.surplus.beside), m.surplus.syllables)
+		m.whole[wholeContradict] = -int32(against)*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case lacking > 0:
 		m.whole[wholeContradict] = -int32(min(lacking, added))*n.contradiction - int32(min(lacking, m.surplus.known))*n.contradictionKnown
 	case person && added == 0 && m.pairs > 1:
@@ -201,6 +203,9 @@ func (m *comparison) surplusOfPerson(c *scorer) {
 		case !syllable && (i > first && i < last || w.initial || w.patronymic):
 			m.noteSurplus(c, i, m.numbers.surplusBetween)
 		default:
+			if syllable {
+				m.surplus.syllables++
+			}
 			m.noteSurplus(c, i, m.numbers.surplusOutside)
 		}
 	}

@@ -3,6 +3,7 @@ package match
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"railguard/ofac/index"
 	"railguard/ofac/list"
@@ -173,6 +174,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if spoken, ok := text.SpeakHan(name); ok {
 		first := len(s.hits)
 		truncated = x.screenText(spoken, q, s) || truncated
+		s.hits = x.onlyWhole(spoken, s.hits, first)
 		soften(s.hits[first:], SubTransliterated)
 	}
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
@@ -191,6 +193,18 @@ func (x *Index) onlyVessels(hits []hit, first int) []hit {
 		}
 	}
 	return kept
+}
+
+// personSyllables is how many syllables a Chinese name of a person has at most.
+const personSyllables = 4
+
+// onlyWhole drops, of the hits from first on, those of a part of a person's name: each character of it says
+// who it is, so that a name of one character more is another person's.
+func (x *Index) onlyWhole(spoken string, hits []hit, first int) []hit {
+	if strings.Count(spoken, " ") >= personSyllables {
+		return hits
+	}
+	return append(hits[:first], slices.DeleteFunc(hits[first:], func(h hit) bool { return h.sub == SubContained })...)
 }
 
 // soften turns blocks into possible matches: the name as it is written is another one.

@@ -136,10 +136,11 @@ func withoutTitle(word string) string {
 	return word
 }
 
-// mayHaveHan reports whether a name may have a Han character, by the lead bytes.
+// mayHaveHan reports whether a name may have a Han character, or a form of one: a radical, a character for
+// compatibility.
 func mayHaveHan(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c >= 0xE3 || c == 0xE2 && i+1 < len(name) && name[i+1] >= 0xBA { // From the radicals of U+2E80 on.
+	for _, r := range name {
+		if r >= 0x2E80 && r <= 0x2FDF || r >= hanFirst && r <= hanLast || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F {
 			return true
 		}
 	}

@@ -57,7 +57,7 @@ func (c *nameCutter) cutName(name *list.Name, person bool) []rawToken {
 
 // appendRead appends the words of a listed name, as a query is read for the possible matcher.
 func appendRead(dst []byte, name string) []byte {
-	if read, ok := text.AppendAbjad(dst, name, true); ok {
+	if read, ok, _ := text.AppendAbjad(dst, name, false); ok { // A translation would make all names of the same words the same.
 		return read
 	}
 	return text.AppendWords(dst, name, false)

@@ -10,8 +10,8 @@ import (
 func (x *Index) possibleAbjad(name string, q *Query, s *Scratch) (truncated, ok bool) {
 	c := &s.scorer
 	for _, translate := range [...]bool{true, false} {
-		var read bool
-		if s.other, read = text.AppendAbjad(s.other[:0], name, translate); !read {
+		var read, translated bool
+		if s.other, read, translated = text.AppendAbjad(s.other[:0], name, translate); !read || !translate && !translated {
 			break
 		}
 		c.words, s.other, ok = s.other, c.words, true

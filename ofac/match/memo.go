@@ -110,7 +110,7 @@ const memoScore = ReviewDefault + (maxScore-ReviewDefault)*2*index.Bit/scoreRang
 func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 	c, exact, runs := &s.scorer, len(s.hits), 0
 	var abjad bool
-	if s.maker.Words, abjad = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
+	if s.maker.Words, abjad, _ = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
 		s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
 	}
 	for rest := s.maker.Words; len(rest) > 0; {

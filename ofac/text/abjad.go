@@ -40,13 +40,13 @@ func JoinsAbjad(word []byte) bool {
 func IsAbjad(word []byte) bool { return isCapital(word[0]) }
 
 // AppendAbjad appends the words of a name that has a word in an abjad. It returns false for any other name.
-// With translate, words that are translated in names of companies are; otherwise they are read by sound too,
-// as they may be names, and it returns false if there are none.
-func AppendAbjad(dst []byte, name string, translate bool) ([]byte, bool) {
+// With translate, words that are translated in names of companies are; otherwise they are read by sound, as
+// they may be names. translated tells whether the name has such words.
+func AppendAbjad(dst []byte, name string, translate bool) (words []byte, read, translated bool) {
 	if !LacksVowels(name) {
-		return dst, false
+		return dst, false, false
 	}
-	base, read := len(dst), false
+	base := len(dst)
 	for i := 0; i < len(name); {
 		word := scanWord(name, i)
 		raw := name[i:word.end]
@@ -61,18 +61,19 @@ func AppendAbjad(dst []byte, name string, translate bool) ([]byte, bool) {
 				dst = dst[:mark]
 			}
 		default:
-			var translated bool
-			for bound := true; bound; read = read || translate || translated {
+			for bound := true; bound; {
 				var part string
+				var known bool
 				part, raw, bound = cutAbjad(raw)
-				dst, translated = appendAbjadWord(dst, base, part, translate)
+				dst, known = appendAbjadWord(dst, base, part, translate)
+				read, translated = true, translated || known
 			}
 		}
 	}
 	if short, ok := bytes.CutSuffix(dst, []byte(limitedHebrew)); ok && len(short) > base {
 		dst = append(short, " ltd"...)
 	}
-	return dst, read
+	return dst, read, translated
 }
 
 // halfSpace stands between the parts of a Persian word that are not joined.
@@ -360,27 +361,7 @@ func soughtClasses(word []byte, i, size int) string {
 		before = word[i-1]
 	}
 	if size == 2 {
-		switch word[i] {
-		case 'T':
-			if word[i+1] == 's' {
-				return "scz"
-			}
-			return "ts"
-		case 'D':
-			return "dz"
-		case 'K':
-			return "hk"
-		case 'S':
-			if before == 'T' {
-				return "xC"
-			}
-			return "xs"
-		case 'C':
-			return "cx"
-		case 'G':
-			return "k"
-		}
-		return "jz" // Zh
+		return wideClasses(word[i], word[i+1], before)
 	}
 	switch c := word[i]; c {
 	case 'A', 'E', 'W', 'Y', 'I', 'U':
@@ -424,6 +405,31 @@ func soughtClasses(word []byte, i, size int) string {
 	default:
 		return oneByte[lowerByte(c)]
 	}
+}
+
+// wideClasses returns the classes of a sign with a small letter.
+func wideClasses(sign, small, before byte) string {
+	switch sign {
+	case 'T':
+		if small == 's' {
+			return "scz"
+		}
+		return "ts"
+	case 'D':
+		return "dz"
+	case 'K':
+		return "hk"
+	case 'S':
+		if before == 'T' {
+			return "xC"
+		}
+		return "xs"
+	case 'C':
+		return "cx"
+	case 'G':
+		return "k"
+	}
+	return "jz" // Zh
 }
 
 // joinedByH returns the classes of an h after a sign with which Latin letters join it: Fathi is read as

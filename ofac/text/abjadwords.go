@@ -271,6 +271,9 @@ type abjadReading struct {
 	translated bool
 }
 
+// abjadForms are translated always, as no names consist of them.
+var abjadForms = map[string]bool{"company": true, "corporation": true, "group": true, "limited": true, "llc": true, "fze": true}
+
 // abjadWords maps the signs of a written word to its reading.
 var abjadWords = readAbjadWords()
 
@@ -286,9 +289,9 @@ func readAbjadWords() map[string]abjadReading {
 	for i, source := range [...]string{abjadTranslations, abjadNames} {
 		for line := range strings.Lines(source) {
 			latin, written, _ := strings.Cut(strings.TrimSpace(line), ":")
-			translations[latin] = translations[latin] || i == 0
+			translations[latin] = translations[latin] || i == 0 && !abjadForms[latin]
 			for word := range strings.FieldsSeq(written) {
-				add(word, latin, i == 0)
+				add(word, latin, translations[latin])
 			}
 		}
 	}

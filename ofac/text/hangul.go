@@ -54,13 +54,14 @@ func composeHangul(dst []byte, mark int, r rune) []byte {
 }
 
 // AppendSpoken appends the words of a folded name with Hangul romanised. It returns false
-// when there is no Hangul to romanise.
+// when there is no Hangul to romanise. In the system of the North only a name of a person's length and a
+// company are read: longer ones are several names, of which some words make a listed one by chance.
 func AppendSpoken(dst, words []byte, north bool) ([]byte, bool) {
 	system := &southern
 	if north {
 		system = &northern
 	}
-	spoken := false
+	spoken, company, all := false, false, 0
 	if !hasHangul(words) {
 		return dst, false
 	}
@@ -82,15 +83,15 @@ func AppendSpoken(dst, words []byte, north bool) ([]byte, bool) {
 		}
 		switch {
 		case parted:
-			spoken = true
+			spoken, company = true, true
 		case other == 0 && syllables > 0 && syllables <= spokenSyllables:
-			dst, spoken = appendSpokenWord(dst, words[start:end], system), true
+			dst, spoken, all = appendSpokenWord(dst, words[start:end], system), true, all+syllables
 		default:
 			dst = append(AppendSeparator(dst, 0), words[start:end]...)
 		}
 		start = end + 1
 	}
-	return dst, spoken
+	return dst, spoken && (!north || company || all <= spokenSyllables)
 }
 
 // hasHangul reports whether words may have a Hangul syllable, by their lead bytes.

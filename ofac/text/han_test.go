@@ -79,6 +79,20 @@ func TestForeignNamesInKanaAreFound(t *testing.T) {
 	}
 }
 
+// An explanation of a name in Han characters shows the words that were read.
+func TestHanIsExplained(t *testing.T) {
+	compiled, err := match.Build(append(listtest.NumberedEntities(400), listtest.Named(1, list.Company, list.ListSDN, "DALIAN YONGKANG TRADING CO., LTD."), listtest.Named(2, list.Individual, list.ListSDN, "OUYANG, Xiaolin")), list.Meta{Source: "test", PublishedAt: 1})
+	require.NoError(t, err)
+	scratch := match.NewScratch()
+	why, ok := compiled.Explain(1, &match.Query{Name: "大连永康贸易有限公司"}, scratch)
+	require.True(t, ok)
+	require.False(t, why.FormsAside)
+	why, ok = compiled.Explain(2, &match.Query{Name: "欧阳 Xiaolyn"}, scratch)
+	require.True(t, ok)
+	require.Len(t, why.Pairs, 2)
+	require.Equal(t, "ouyang", why.Pairs[0].Query)
+}
+
 // The list is compiled without its names in Han characters, and each of these is asked: how many
 // lead to the entry by its Latin names alone. Those that do not are Japanese, Cantonese and
 // translated names.

@@ -94,7 +94,7 @@ func (x *Index) formsAside(name uint32, query string) bool {
 	if x.EntityAt(record.Entity).Kind != list.Company {
 		return false
 	}
-	if spoken, ok := text.SpeakHan(query); ok {
+	if spoken, _, ok := text.SpeakHan(query); ok {
 		query = spoken
 	}
 	var tokens text.TokenList

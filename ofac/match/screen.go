@@ -165,9 +165,11 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 		truncated = x.screenText(plain, q, s) || truncated
 		soften(s.hits[first:], SubSpelling)
 	}
-	if spoken, ok := text.SpeakHan(name); ok {
+	if spoken, person, ok := text.SpeakHan(name); ok {
 		first := len(s.hits)
+		s.scorer.strictly = person
 		truncated = x.screenText(spoken, q, s) || truncated
+		s.scorer.strictly = false
 		soften(s.hits[first:], SubTransliterated)
 	}
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.

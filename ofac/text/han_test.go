@@ -87,7 +87,7 @@ func TestHanIsExplained(t *testing.T) {
 	why, ok := compiled.Explain(1, &match.Query{Name: "大连永康贸易有限公司"}, scratch)
 	require.True(t, ok)
 	require.False(t, why.FormsAside)
-	why, ok = compiled.Explain(2, &match.Query{Name: "欧阳晓林 Petrov"}, scratch)
+	_, ok = compiled.Explain(2, &match.Query{Name: "欧阳晓林 Petrov"}, scratch)
 	require.True(t, ok)
 	require.True(t, ok)
 }

@@ -38,5 +38,6 @@ func TestLeaveOnThePages(t *testing.T) {
 	w.shows(".row", "had to be redeemed before")
 	w.at("/policy", "Policy")
 	w.shows("tr", "permits.required\treview\tdefault")
+	w.readsNames(s, d)
 	w.clean()
 }

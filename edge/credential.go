@@ -205,6 +205,7 @@ type issuance struct {
 	taxMatched    bool // R5, of the operator's tax number.
 	NameMatched   bool // A certain match: R5.
 	possible      bool // A possible match: R21.
+	notCompared   bool // A part of the name could not be compared: R21.
 	Evidence      []strictjson.Members
 }
 
@@ -227,6 +228,7 @@ func (j *Judge) ScreenParty(party, wallet, name string, kind ofac.PartyType) (is
 	asked := ofac.Query{Name: name, Type: kind, Review: policy.NameReview, Block: policy.NameBlock, WeakAliases: policy.WeakAliases, Now: int64(j.LogTime())}
 	err = j.screenAlone(list, &asked, func(result ofac.Result) {
 		found.NameMatched, found.possible = result.Outcome == ofac.Listed, result.Outcome == ofac.Possible
+		found.notCompared = result.NotCompared(name) != ""
 		for i := range result.Matches {
 			found.Evidence = append(found.Evidence, nameEvidence(party, &result.Matches[i], list))
 		}
@@ -325,6 +327,8 @@ func (i *issuance) Warnings() []strictjson.Members {
 		return []strictjson.Members{makeWarning("operator_sanctions_match", "the operator's tax number is on the sanctions list: every payment will be blocked", "R5_OPERATOR_NAME_OFAC")}
 	case i.possible:
 		return []strictjson.Members{makeWarning("operator_possible_match", "the operator's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+	case i.notCompared:
+		return []strictjson.Members{makeWarning("operator_not_compared", "a part of the operator's legal name cannot be compared with the list: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
 }

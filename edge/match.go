@@ -44,6 +44,10 @@ func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, res
 		writeIdentity(&item, match.UID, &question.Context, list)
 		items = append(items, item)
 	}
+	missed := result.NotCompared(name)
+	if missed != "" {
+		outcome = max(outcome, ofac.Possible) // R21.
+	}
 	normalised := ofac.NormaliseName(name)
 	clearings := j.Terms.cleared.hold(nil, partyCounterparty, name, j.Terms.toldOf(question, j.call.Caller), list, now)
 	for i := range result.Matches {
@@ -70,6 +74,7 @@ func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, res
 	m.Uint("listVersion", info.Version)
 	m.List("matches", items)
 	m.Bool("truncated", result.Truncated)
+	m.Optional("notCompared", missed)
 	m.Object("query", query)
 	m.Text("snapshotId", SnapshotID(info.Digest))
 	m.Text("ofacSource", ListSource(info))

@@ -156,6 +156,8 @@ func (i *issuance) userWarnings() []strictjson.Members {
 		return []strictjson.Members{makeWarning("user_sanctions_match", "the person's legal name is on the sanctions list", "")}
 	case i.possible:
 		return []strictjson.Members{makeWarning("user_possible_match", "the person's legal name resembles a listed one: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
+	case i.notCompared:
+		return []strictjson.Members{makeWarning("user_not_compared", "a part of the person's legal name cannot be compared with the list: payments will be reviewed", "R21_POSSIBLE_NAME_MATCH")}
 	}
 	return nil
 }

@@ -85,8 +85,8 @@ var staticJudges = map[RuleID]judge{
 	RuleParty: {Static: doubtfulParty, ComparedStatic: compareParty,
 		Trigger: "The type of the counterparty is outside the published words or not among the allowed ones, or the amount reaches the type's cap without a travel rule reference; or a payment over ETH, BASE, SOL or by USDC names nobody who is paid; or the institution wants every counterparty identified and the call names none (over a chain: no wallet); or a country cannot be read, is one that the policy reviews, or may be one that it blocks; or the address names such a place; or a text of the call holds an identifier of such a place; or a wallet that pays is none of the operator's, where the institution wants that.",
 		Default: "the first check, requireCounterparty crypto and places, the others when set", Params: "allowedCounterpartyTypes, counterpartyCaps, requireCounterparty, jurisdictions, payer.mustBeOperators; mode"},
-	RulePossibleName: {Static: possibleName,
-		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier; or another text of the call holds a listed name or identifier that does not belong there. Or a wallet has the bytes of a listed one in an address of another kind, which only may be its. Or a name, a wallet or an identifier is exactly on a list beside OFAC's that has the effect review. Or the list is too old: nobody fetched, imported or confirmed one for seven days (or what the policy says), or, where the policy says that a late list is reviewed (ofac.onStale), for two days.",
+	RulePossibleName: {Static: possibleName, ComparedStatic: compareUnread,
+		Trigger: "A name scores at or above the review threshold, is listed in a way that does not block by itself (vessel, aircraft, one short word, other legal form), holds a whole listed name of two words or more among others, or is too long to be compared to its end; with OFAC+CONS also against non-SDN names. An identifier of the counterparty is listed as one of another kind or country, or is short and has no country. The memo holds a listed name of two words or more, a listed wallet or a listed identifier; or another text of the call holds a listed name or identifier that does not belong there. Or a wallet has the bytes of a listed one in an address of another kind, which only may be its. Or a name could not be compared: it has a word, or the memo has one, in letters that cannot be read (Thai, Devanagari, Ethiopic and others), or neither a letter nor a digit. Or a name, a wallet or an identifier is exactly on a list beside OFAC's that has the effect review. Or the list is too old: nobody fetched, imported or confirmed one for seven days (or what the policy says), or, where the policy says that a late list is reviewed (ofac.onStale), for two days.",
 		Default: "on", Params: "names.review (may only be tightened), names.weakAliases, cleared pairs, ofac.reviewAge, ofac.maxAge with ofac.onStale; mode, but not of the list's age"},
 	RuleCredentialContext: {Static: credentialContext,
 		Trigger: "The credential may not be used so: the chain of parents is broken, cyclic or deeper than three, or a delegate is wider than its parent in a way no intersection expresses; or a user credential comes with an autonomous agent, with an agent it is not bound to, or alone without exactly one bound agent.",
@@ -181,7 +181,10 @@ func possibleName(f *Facts) Sub {
 	case f.mayBeListed():
 		return subTwin
 	}
-	return possibleTold(f)
+	if sub := possibleTold(f); sub != 0 {
+		return sub
+	}
+	return uncompared(f)
 }
 
 // readInPart reports whether a name was not read to its end and is not listed already: the rest

@@ -88,7 +88,9 @@ func (f *Facts) possibleText() Sub {
 		}
 	}
 	for i := range f.Texts() {
-		note(f.texts.found[i].At)
+		if found := &f.texts.found[i]; found.Listed || found.Unread || found.Names.Outcome != ofac.Clear {
+			note(found.At)
+		}
 	}
 	return sub
 }
@@ -191,7 +193,7 @@ func (l *Looker) lookText(f *Facts, query *ofac.Query, at int, text string, hint
 		l.matches = append(l.matches, found.Names.Matches...) // The scratch is used for the next name.
 		found.Names.Matches = l.matches[start:len(l.matches):len(l.matches)]
 	}
-	if found.Listed || found.Unread || found.Names.Outcome != ofac.Clear || found.Names.Truncated {
+	if found.Listed || found.Unread || found.Names.Outcome != ofac.Clear || found.Names.Truncated || at == InMemo && found.Names.Unread != 0 {
 		l.texts.found = append(l.texts.found, found)
 	}
 }

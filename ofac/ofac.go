@@ -171,6 +171,24 @@ const SubReviewSource = match.SubReviewSource
 // SubTwin says of a wallet that it may be a listed one's, and is not surely.
 const SubTwin = match.SubTwin
 
+// Why a part of a name could not be compared; see match.Unread.
+type (
+	Unread     = match.Unread
+	UnreadWord = text.UnreadWord
+)
+
+// The causes that other rooms tell apart.
+const (
+	UnreadSigns   = match.UnreadSigns
+	UnreadLetters = match.UnreadLetters
+)
+
+// UnreadOf returns what of a name cannot be compared; see match.UnreadOf.
+func UnreadOf(name string) Unread { return match.UnreadOf(name) }
+
+// UnreadWords returns the words of a name that cannot be compared; see text.UnreadWords.
+func UnreadWords(name string, most int) []UnreadWord { return text.UnreadWords(name, most) }
+
 // The default thresholds of a policy, 1e-4.
 const (
 	ReviewDefault = match.ReviewDefault

@@ -7,7 +7,7 @@ import (
 
 var matchChecks = []Check{
 	{ID: "X-MAT-1", Title: "GET /v1/match shows what a name or wallet meets on the list, and changes nothing", Source: Ruling, run: checkMatch},
-	{ID: "T149", Title: "a listed name inside a longer one, and a name too long to be read whole, are not passed over; a guessed reading blocks nobody", Source: Ruling, run: checkContainedNames},
+	{ID: "T149", Title: "a listed name inside a longer one, a name too long to be read whole, and one that cannot be read are not passed over; a guessed reading blocks nobody", Source: Ruling, run: checkContainedNames},
 	{ID: "T150", Title: "a listed wallet is one in every spelling; what is no address of any chain is R19", Source: Ruling, run: checkWalletSpellings},
 	{ID: "X-MAT-2", Title: "the evidence of a match is in the record for those who may see it", Source: Ruling, run: checkMatchEvidence},
 }
@@ -74,6 +74,9 @@ func checkContainedNames(p *probe) {
 	}
 	long := strings.Repeat("ordinary words of a long invoice ", 10)
 	p.reviewedAtLeast(p.screen(g, "1", obj{"cpName": long}), long)
+	for _, unread := range []string{"สมชาย ใจดี", "ហ៊ុន សែន", "नरेंद्र मोदी", cleanCounterparty + " สมชาย", "???"} {
+		p.verdict(p.screen(g, "1", obj{"cpName": unread}), "REVIEW", "R21_POSSIBLE_NAME_MATCH")
+	}
 	for _, guessed := range []string{"성훈 김", "김성훈"} { // KIM Song Hun in Hangul, written by sound.
 		a := p.screen(g, "1", obj{"cpName": guessed})
 		p.expect(a.text("verdict") != "BLOCK", "%s: a reading by sound blocks: %s", guessed, a.text("rule"))

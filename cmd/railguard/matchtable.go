@@ -10,11 +10,11 @@ import (
 
 // matchAnswer is the part of an answer of GET /v1/match that showMatches reads.
 type matchAnswer struct {
-	Outcome   string `json:"outcome"`
-	Truncated bool   `json:"truncated"`
-	Snapshot  string `json:"snapshotId"`
-	Source    string `json:"ofacSource"`
-	Query     struct {
+	Outcome  string `json:"outcome"`
+	Missed   string `json:"notCompared"`
+	Snapshot string `json:"snapshotId"`
+	Source   string `json:"ofacSource"`
+	Query    struct {
 		Name   string `json:"name"`
 		Read   string `json:"normalised"`
 		Wallet string `json:"wallet"`
@@ -77,8 +77,8 @@ func showMatches(out io.Writer, data []byte) error {
 	line("wallet", a.Query.Wallet)
 	line("canonical", a.Query.Payee)
 	line("list", a.Snapshot+" ("+a.Source+")")
-	if a.Truncated {
-		line("note", "the name is too long to be compared to its end: R21 reviews it")
+	if a.Missed != "" {
+		line("not compared", a.Missed+" (R21 reviews it)")
 	}
 	if len(a.Matches) == 0 {
 		line("matches", "none")

@@ -39,5 +39,10 @@ list     snp_1 (kv:live)
 	out.Reset()
 	require.NoError(t, showMatches(&out, []byte(`{"outcome":"CLEAR","matches":[],"query":{"name":"Amazon","normalised":"amazon"},"snapshotId":"snp_1","ofacSource":"kv:live"}`)))
 	require.Contains(t, out.String(), "matches  none")
+
+	out.Reset()
+	require.NoError(t, showMatches(&out, []byte(`{"outcome":"REVIEW","matches":[],"notCompared":"ส (Thai): its letters cannot be read","query":{"name":"\u202eA\u200f\u061c\u2069 ส"}}`)))
+	require.Contains(t, out.String(), `\u202eA\u200f\u061c\u2069 ส`, "a name does not turn the officer's line round")
+	require.Contains(t, out.String(), "ส (Thai): its letters cannot be read (R21 reviews it)")
 	require.ErrorContains(t, showMatches(&out, []byte(`[`)), "answer of the match")
 }

@@ -220,12 +220,29 @@ func pairsText(value json.RawMessage) string {
 	return strings.Join(pairs, ", ")
 }
 
-// printableText replaces the characters of a text that could fool a terminal.
+// printableText replaces the characters of a text that could fool a terminal. A control of direction,
+// which would show other words than are there, is written as its escape.
 func printableText(text string) string {
+	if strings.ContainsFunc(text, turnsText) {
+		var b strings.Builder
+		for _, r := range text {
+			if turnsText(r) {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		text = b.String()
+	}
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
+		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) {
 			return '\ufffd'
 		}
 		return r
 	}, text)
+}
+
+// turnsText reports whether a character is a control of direction.
+func turnsText(r rune) bool {
+	return r == 0x200e || r == 0x200f || r == 0x061c || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }

@@ -3,15 +3,33 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 
+// A name may hold controls of direction, and letters that run from right to left. The controls are
+// shown as their escapes, and such letters stand apart, so that no name can rearrange a sentence.
+const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const rightward = /([\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc](?:[^A-Za-z0-9]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc])*)/;
+
+/** visible writes the controls of direction of a text as their escapes. */
+export const visible = (text) => text.replace(turning, (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, '0')}`);
+
+const aside = (text) => document.createElement('bdi').appendChild(document.createTextNode(text)).parentNode;
+
+/** shown is a child as an element shows it. */
+function shown(element, child) {
+  if (typeof child !== 'string' || element.localName === 'textarea') return child;
+  const parts = visible(child);
+  if (element.namespaceURI === SVG || element.localName === 'option') return parts;
+  return parts.split(rightward).map((part, i) => (i % 2 ? aside(part) : part));
+}
+
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else if (name === 'value') element.value = value;
     else if (name === 'checked' || name === 'disabled' || name === 'open') element[name] = value;
-    else element.setAttribute(name, value === true ? '' : value);
+    else element.setAttribute(name, value === true ? '' : name === 'title' || name === 'aria-label' ? visible(String(value)) : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false).flatMap((child) => shown(element, child)));
   return element;
 }
 
@@ -21,11 +39,11 @@ export const h = (tag, attributes, ...children) => fill(document.createElement(t
 /** s makes an SVG element. */
 export const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-export const put = (place, ...children) => place.replaceChildren(...children.flat(Infinity).filter(Boolean));
+export const put = (place, ...children) => place.replaceChildren(...children.flat(Infinity).filter(Boolean).flatMap((child) => shown(place, child)));
 
 /** say tells a screen reader what changed. */
 export function say(text) {
-  document.getElementById('said').textContent = text;
+  document.getElementById('said').textContent = visible(text);
 }
 
 /** toast shows, and says, what was done. */

@@ -28,7 +28,7 @@ export async function showMatch(place) {
     }
     try {
       const got = await api.call(`/match${api.query({...members, explain: 'true'})}`);
-      put(results, h('section', {class: 'card'}, h('h2', null, 'Answer ', badge(got.outcome)), h('p', {class: 'quiet'}, `List version ${got.listVersion}. ${got.matches.length === 0 ? 'None of its parties comes near' : got.matches.length === 1 ? 'One of its parties comes near' : `${got.matches.length} of its parties come near`}${got.truncated ? '; there are more' : ''}.`),
+      put(results, h('section', {class: 'card'}, h('h2', null, 'Answer ', badge(got.outcome)), h('p', {class: 'quiet'}, `List version ${got.listVersion}. ${got.matches.length === 0 ? 'None of its parties comes near' : got.matches.length === 1 ? 'One of its parties comes near' : `${got.matches.length} of its parties come near`}${got.truncated ? '; there are more' : ''}.`), got.notCompared && h('p', {class: 'note warn'}, `Not compared: ${got.notCompared}. Rule R21 reviews it.`),
         got.matches.map((m) => hitView(m, members.name ?? members.wallet, null, m, m.cleared ? pairCleared() : m.clearing && pairDenied(m), 'As asked'))));
     } catch (error) {
       put(results, h('p', {class: 'note bad'}, error.message));

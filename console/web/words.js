@@ -54,7 +54,8 @@ export function sentence(r, ladder) {
       return `${r.reason} ${/country|region|address/.test(r.reason) ? placeSentence(r) : ''}`.trim();
     case 'R24': return `${r.reason ?? ''} ${placeSentence(r)}`.trim();
     case 'R21':
-      if (!hit || /list is (older|too old)/.test(r.reason ?? '')) return r.reason ?? 'The counterparty could be a listed party.';
+      if (/could not be compared/.test(r.reason ?? '')) return `${r.reason} ${(v.notCompared ?? []).flatMap((part) => (part.words ?? []).map((word, i) => `“${word}” (${part.scripts[i]})`)).join(', ')}`.trim();
+      if (!hit || /list is (older|too old)|too long to be compared/.test(r.reason ?? '')) return r.reason ?? 'The counterparty could be a listed party.';
       if (hit.party === 'memo') return hit.wallet ? `The memo holds the wallet ${hit.wallet} of “${hit.name}” on the ${hit.list} list.` : hit.identifier ? `The memo holds the ${hit.readAs} ${hit.identifier} of “${hit.name}” on the ${hit.list} list.` : `The memo names “${hit.name}” of the ${hit.list} list.`;
       if (hit.identifier) return `The ${hit.readAs} of the counterparty (${hit.member}) could be that of “${hit.name}” on the ${hit.list} list: ${hit.why}.`;
       return `“${hit.party === 'operator' ? r.operatorLegalName : q.cpName}” could be “${hit.name}” on the ${hit.list} list: ${hit.why}${hit.score === undefined ? '' : `, score ${hit.score.toFixed(2)}`}.`;
@@ -101,7 +102,8 @@ const memberWords = (name) => known[name] ?? name.replace(/([a-z])([A-Z])/g, (_,
 function valueWords(name, value) {
   if (value === null) return /USDC$|limit/.test(name) ? 'no limit' : 'not given';
   if (Array.isArray(value)) {
-    return h('ul', {class: 'plainlist'}, value.map((x) => h('li', null, `${levelName(x.level)}: `, x.allowed ? x.allowed.join(', ') || 'none' : Object.entries(x).filter(([k]) => k !== 'level').map(([k, v]) => `${memberWords(k)} ${valueWords(k, v)}`).join(', '))));
+    if (value.every((x) => typeof x === 'string')) return value.join(', ') || 'none';
+    return h('ul', {class: 'plainlist'}, value.map((x) => h('li', null, x.level === undefined ? null : `${levelName(x.level)}: `, x.allowed ? x.allowed.join(', ') || 'none' : Object.entries(x).filter(([k]) => k !== 'level').map(([k, v]) => `${memberWords(k)} ${valueWords(k, v)}`).join(', '))));
   }
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && /USDC$|^limit$|^amount$|^above$/.test(name)) return money(value);

@@ -418,6 +418,7 @@ type Matches struct {
 	ListVersion int64   `json:"listVersion"`
 	Matches     []Match `json:"matches"`
 	Truncated   bool    `json:"truncated"`
+	NotCompared string  `json:"notCompared,omitempty" doc:"what of the name could not be compared, and why: R21 reviews it"`
 	Query       struct {
 		Name            *string `json:"name"`
 		Normalised      *string `json:"normalised"`

@@ -233,12 +233,9 @@ func vesselFamilies() []Family {
 // of other scripts as they are.
 func scriptFamilies() []Family {
 	latinPerson := func(s *Subject) bool { return isPerson(s) && s.latinOnly() }
-	arabic := func(s *Subject) bool { return latinPerson(s) && looksArabic(s) }
 	slavic := func(s *Subject) bool { return latinPerson(s) && looksSlavic(s) }
 	return []Family{
 		row("other_script", Whole, "names listed in another script than Latin: as listed", func(s *Subject) bool { return s.Script != latin }, asListed),
-		row("arabic_of_latin", Whole, "persons of Arabic or Persian names listed in Latin alone: in Arabic", arabic, inArabic),
-		row("arabic_company", Whole, "companies listed in Latin alone, of words that look Arabic: in Arabic", func(s *Subject) bool { return companyOf(2)(s) && s.latinOnly() && looksArabic(s) }, inArabic),
 		row("cyrillic_of_latin", Whole, "persons of Slavic names listed in Latin alone: in Russian letters", slavic, inCyrillic),
 		row("cyrillic_last_first", Whole, "the same, the family name first", slavic, lastFirst, inCyrillic),
 		row("cyrillic_of_foreign", Whole, "other persons listed in Latin alone: in Russian letters", func(s *Subject) bool { return latinPerson(s) && !looksSlavic(s) && s.plain() }, inCyrillic),
@@ -249,19 +246,6 @@ func scriptFamilies() []Family {
 		row("han_simplified", Whole, "names listed in traditional characters: simplified", func(s *Subject) bool { return s.Script == "Chinese Traditional" }, asListed, otherHan(true)),
 		row("han_traditional", Whole, "names listed in simplified characters: traditional", func(s *Subject) bool { return s.Script == "Chinese Simplified" }, asListed, otherHan(false)),
 	}
-}
-
-var arabicNames = wordSet("muhammad mohammad mohammed mohamed mohamad ahmad ahmed ali hassan hasan hussein husayn hossein hussain abdullah abdallah ibrahim ismail mahmoud mahmud mustafa said omar umar khalid yusuf hamid karim rashid salim salih saleh qasim kazem reza mehdi mahdi jamal kamal nasser nasir fayez bashar maher rami riad walid ziad abbas hadi sadiq jafar musa isa yahya zayd")
-
-// looksArabic reports whether a word of the name is one that nearly only Arabs and Persians bear.
-func looksArabic(s *Subject) bool {
-	for i := range s.words {
-		particle := s.words[i].particle
-		if arabicNames[strings.ToLower(s.words[i].text)] || strings.HasPrefix(particle, "al") || strings.HasPrefix(particle, "bin ") || strings.HasPrefix(particle, "abu ") {
-			return true
-		}
-	}
-	return false
 }
 
 var slavicEndings = []string{"ov", "ova", "ev", "eva", "yev", "yeva", "enko", "sky", "skiy", "skaya", "skyi", "chuk", "vich", "vych", "ovna", "evna"}

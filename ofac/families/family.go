@@ -37,6 +37,10 @@ type Family struct {
 	Claim Claim
 	Memo  bool // The name stands in a text that travels with a payment, and is asked as such.
 
+	// Guessed names can only be possible matches. So they are asked as the screening OFAC+CONS does, as
+	// possible matches with other entries count nowhere else.
+	Guessed bool
+
 	of    func(*Subject) bool
 	steps []step
 	names []string // The names of an innocent family that does not rest on the list.
@@ -51,7 +55,7 @@ type Case struct {
 
 // All returns every family, those of listed names first.
 func All() []Family {
-	return slices.Concat(orderFamilies(), addedFamilies(), leftOutFamilies(), slipFamilies(), embeddedFamilies(), scriptFamilies(), productFamilies(), companyFamilies(), genericFamilies(), vesselFamilies(), innocentFamilies())
+	return slices.Concat(orderFamilies(), addedFamilies(), leftOutFamilies(), slipFamilies(), embeddedFamilies(), scriptFamilies(), abjadFamilies(), productFamilies(), companyFamilies(), genericFamilies(), vesselFamilies(), innocentFamilies())
 }
 
 // Vary writes a listed name in the way of the family. It returns false where the family does not

@@ -17,6 +17,10 @@ func innocentFamilies() []Family {
 		c := &cultures[i]
 		all = append(all, Family{Name: "innocent_person_" + c.name, Claim: Innocent, About: "frequent " + c.title + " given and family names, crossed", names: c.cross()})
 	}
+	for i := range nativeCultures {
+		c := &nativeCultures[i]
+		all = append(all, Family{Name: "innocent_script_" + c.name, Claim: Innocent, About: "frequent " + c.title + ", crossed, in their own letters", made: c.crossUnlisted})
+	}
 	fixed := func(name, about string, names []string) Family {
 		return Family{Name: name, Claim: Innocent, About: about, names: names}
 	}
@@ -84,6 +88,23 @@ func (c *culture) cross() (names []string) {
 		}
 	}
 	return names
+}
+
+// crossUnlisted crosses the names of a table in letters of their own, and leaves out those that a listed one
+// equals in Latin letters: the table of the same name in cultures has them in the same order.
+func (c *culture) crossUnlisted(l *Listed) []string {
+	names, name := c.cross(), strings.TrimSuffix(c.name, "_in_hebrew")
+	at := slices.IndexFunc(cultures, func(other culture) bool { return other.name == name })
+	if at < 0 {
+		return names
+	}
+	var kept []string
+	for i, latin := range cultures[at].cross() {
+		if !l.Equals(latin) {
+			kept = append(kept, names[i])
+		}
+	}
+	return kept
 }
 
 // splitNames splits a table of names, in which "_" stands for a blank within one.

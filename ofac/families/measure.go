@@ -66,7 +66,7 @@ func Measure(x *ofac.Index, scratch *ofac.Scratch, f *Family, l *Listed, asked A
 	cases, left := f.Cases(l, asked.Sample)
 	row := Row{Family: f.Name, About: f.About, Claim: f.Claim, Names: len(cases), LeftOut: left}
 	for i := range cases {
-		query := ofac.Query{Name: cases[i].Text, NonSDNPossible: asked.NonSDNPossible}
+		query := ofac.Query{Name: cases[i].Text, NonSDNPossible: asked.NonSDNPossible || f.Guessed}
 		outcome := outcomeOf(x, scratch, f.Memo, &query, cases[i].UID)
 		if outcome >= ofac.Possible {
 			row.Flagged++

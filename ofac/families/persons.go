@@ -103,6 +103,7 @@ func orderFamilies() []Family {
 		row("particle_left_out", Whole, "persons with an article, such as al or de: without it", hasArticle, leaveOutParticles),
 		row("accents_added", Whole, "persons: accents on the letters", person, rewrite(accents.Replace)),
 		row("look_alike", Whole, "persons: one Cyrillic letter that looks alike", person, rewrite(once(glyphs))),
+		row("bidi_override", Whole, "persons: backwards, and turned round by a control of direction", person, rewrite(turned)),
 		row("digit_for_letter", Whole, "persons: one digit for a letter", person, rewrite(once(digits))),
 		row("full_width", Whole, "persons: in wide characters", person, rewrite(fullWidth)),
 		row("letters_parted", Whole, "persons: a blank behind each letter", person, rewrite(lettersParted)),

@@ -1,6 +1,7 @@
 package families
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -302,4 +303,11 @@ func cutAt(size int) step {
 func possessive(d *draft) bool {
 	d.line = d.text() + "'s"
 	return true
+}
+
+// turned writes a text backwards behind a control of direction, so that people see it as it was.
+func turned(text string) string {
+	signs := []rune(text)
+	slices.Reverse(signs)
+	return "\u202e" + string(signs) + "\u202c"
 }

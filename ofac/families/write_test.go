@@ -52,6 +52,7 @@ func TestFamiliesWriteNames(t *testing.T) {
 	listed := Prepare(smallList())
 	require.Len(t, listed.Subjects, 14, "weak names are not varied")
 	var b strings.Builder
+	shown := strings.NewReplacer("\u202e", `\u202e`, "\u202c", `\u202c`) // They would turn the transcript round.
 	all := All()
 	for i := range all {
 		if all[i].Claim == Innocent {
@@ -60,7 +61,7 @@ func TestFamiliesWriteNames(t *testing.T) {
 		fmt.Fprintf(&b, "%s\n", all[i].Name)
 		cases, _ := all[i].Cases(listed, 0)
 		for _, one := range cases {
-			fmt.Fprintf(&b, "  %s: %s\n", one.Listed, one.Text)
+			fmt.Fprintf(&b, "  %s: %s\n", one.Listed, shown.Replace(one.Text))
 		}
 	}
 	const path = "testdata/written.txt"

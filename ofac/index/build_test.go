@@ -141,7 +141,7 @@ func fingerprint(t testing.TB, x *Tables) string {
 	l, sum := &x.Words, sha256.New()
 	for _, table := range []any{
 		x.digest, x.matcher, []byte(x.text), x.textOffsets, x.entities, x.references, x.names, x.parts, x.addresses, x.Facts,
-		l.records, l.letters, l.ids, l.neighbourOffsets, l.neighbourRows, l.deletionOffsets, l.deletionRows,
+		l.records, l.letters, l.ids, l.neighbourOffsets, l.neighbourRows, l.deletionOffsets, l.deletionRows, l.abjadRows,
 		l.postingOffsets, l.postings, l.tokenOffsets, l.Tokens, l.holders, l.Begins, l.remainders, x.beginnings,
 	} {
 		require.NoError(t, binary.Write(sum, binary.LittleEndian, table))

@@ -23,7 +23,7 @@ type nameCutter struct {
 func (c *nameCutter) cutName(name *list.Name, person bool) []rawToken {
 	var spoken bool
 	if c.words, spoken = text.AppendKana(c.words[:0], name.Full); !spoken {
-		c.words = text.AppendWords(c.words[:0], name.Full, false)
+		c.words = appendRead(c.words[:0], name.Full)
 	}
 	if person {
 		c.tokens.SplitPlain(c.words)
@@ -53,6 +53,14 @@ func (c *nameCutter) cutName(name *list.Name, person bool) []rawToken {
 		cut = append(cut, token)
 	}
 	return appendJoins(cut)
+}
+
+// appendRead appends the words of a listed name, as a query is read for the possible matcher.
+func appendRead(dst []byte, name string) []byte {
+	if read, ok := text.AppendAbjad(dst, name, true); ok {
+		return read
+	}
+	return text.AppendWords(dst, name, false)
 }
 
 // sourceName returns a name as the list has it, with its typed parts.
@@ -90,7 +98,7 @@ func (c *nameCutter) addTyped(value string, first, rest NamePart) {
 		c.typed = append(c.typed, ' ')
 		start++
 	}
-	if c.typed = text.AppendWords(c.typed, value, false); len(c.typed) == start {
+	if c.typed = appendRead(c.typed, value); len(c.typed) == start {
 		c.typed = c.typed[:max(start-1, 0)]
 		return
 	}

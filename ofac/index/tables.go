@@ -86,7 +86,7 @@ func (x *Tables) Size() int {
 	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes, furtherBytes, derivedBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12, 16, 72
 	total += furtherBytes*len(x.further) + 8*len(x.ends) + derivedBytes*len(x.derived)
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
-		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*len(l.deletionRows) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)
+		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*(len(l.deletionRows)+len(l.abjadRows)) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)
 }
 
 func (x *Tables) TextAt(i uint32) string {

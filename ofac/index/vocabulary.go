@@ -189,6 +189,7 @@ func (b *builder) fileWords() error {
 		return err
 	}
 	b.fileDeletions(v)
+	b.fileAbjad(v)
 	l, hashes := &b.Words, make([]perfect.Key, len(v.words))
 	for i, word := range v.words {
 		hashes[i] = perfect.KeyOf([]byte(word))

@@ -18,6 +18,7 @@ type WordLayer struct {
 	neighbourRows            []neighbourRow
 	deletionOffsets          []uint32
 	deletionRows             []deletionRow
+	abjadRows                []abjadRow
 	postingOffsets, postings []uint32
 	tokenOffsets             []uint32
 	Tokens                   []TokenRow
@@ -136,7 +137,6 @@ type Finder struct {
 	seen  NumberSet
 	Room  []byte
 	group uint32 // group of respellings of the word sought
-	Bare  bool   // the word is written without vowels, so its consonants decide
 	// The word is one Chinese or Korean syllable.
 	syllable bool
 	latin    bool // the word has only ASCII letters and digits
@@ -203,7 +203,7 @@ func (l *WordLayer) nearSought(f *Finder, word *text.SpelledWord) []neighbour {
 		l.probeAll(f, word, false)
 		return f.found
 	}
-	l.probeAll(f, word, !f.Bare && !f.syllable)
+	l.probeAll(f, word, !f.syllable)
 	slices.SortFunc(f.found, compareNeighbours)
 	return f.found[:min(len(f.found), neighboursMax)]
 }
@@ -387,10 +387,6 @@ func (l *WordLayer) compareWord(f *Finder, id uint32, word *text.SpelledWord) {
 	if string(other.Text) == string(word.Text) {
 		return
 	}
-	if f.Bare && f.sameConsonants(other.Fold) {
-		f.found = append(f.found, neighbour{id, consonantsEqual})
-		return
-	}
 	sameFold := string(other.Fold) == string(word.Fold)
 	if f.syllable && record.Flags&WordSyllable != 0 && !sameFold {
 		if text.SameSyllable(word.Text, other.Text) { // e.g. PONG and Bong
@@ -404,26 +400,6 @@ func (l *WordLayer) compareWord(f *Finder, id uint32, word *text.SpelledWord) {
 	if similarity := text.WordSimilarity(word, &other); similarity > 0 {
 		f.found = append(f.found, neighbour{id, similarity})
 	}
-}
-
-// consonantsEqual is the similarity of a word written without vowels and a word with the
-// same consonants.
-const consonantsEqual = 9000
-
-// sameConsonants reports whether a listed word has the consonants in f.Room, those of the
-// word sought.
-func (f *Finder) sameConsonants(fold []byte) bool {
-	at := 0
-	for _, c := range fold {
-		if text.IsFoldVowel(c) {
-			continue
-		}
-		if at == len(f.Room) || f.Room[at] != c {
-			return false
-		}
-		at++
-	}
-	return at == len(f.Room) && at >= consonantsMin
 }
 
 // vowelMask has the bits of the vowels in a text.LetterBag.

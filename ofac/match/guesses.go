@@ -31,10 +31,9 @@ func (x *Index) spareGuesses(name string, s *Scratch) {
 	if !text.HasLossy(name) {
 		return
 	}
-	own := text.NativeOf(name)
 	for i := range s.hits {
 		h := &s.hits[i]
-		if h.outcome != Listed || h.form < formPossible && own.Equals(text.NativeOf(x.TextAt(x.NameAt(h.name).Full))) {
+		if h.outcome != Listed || h.form < formPossible && text.NativeOf(name).Equals(text.NativeOf(x.TextAt(x.NameAt(h.name).Full))) {
 			continue
 		}
 		h.outcome, h.sub = Possible, SubTransliterated

@@ -18,6 +18,10 @@ const joinedSpelling = joinSimilarity - text.ScoreOne + text.SameSpelling
 func (c *scorer) markJoins(l *index.WordLayer) {
 	first := len(c.marks)
 	for i := 0; i+1 < c.count; i++ {
+		if c.list[i].abjad || c.list[i+1].abjad {
+			c.markAbjadJoins(l, i)
+			continue
+		}
 		c.join = append(append(c.join[:0], c.textOf(i)...), c.textOf(i+1)...)
 		c.markJoin(l, 3<<i)
 		if i+2 < c.count && text.IsArticle(string(c.textOf(i+1))) {

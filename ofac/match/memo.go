@@ -42,10 +42,18 @@ func (x *Index) Memo(q *Query, s *Scratch) Result {
 		s.scorer.words = text.AppendWords(s.scorer.words[:0], plain, false)
 		x.searchMemo(q, s)
 	}
+	if seen, moved := text.AsSeen(name); moved {
+		s.scorer.words = text.AppendWords(s.scorer.words[:0], seen, false)
+		x.searchMemo(q, s)
+		x.nearMemo(seen, q, s)
+	}
 	x.nearMemo(name, q, s)
 	x.keepMemoHits(s)
 	result := x.rankHits(q, s)
 	result.Truncated = s.cut
+	if text.HasUnread(name) {
+		result.Unread = UnreadLetters
+	}
 	return result
 }
 
@@ -101,7 +109,10 @@ const memoScore = ReviewDefault + (maxScore-ReviewDefault)*2*index.Bit/scoreRang
 // compared as a name of its own.
 func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 	c, exact, runs := &s.scorer, len(s.hits), 0
-	s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
+	var abjad bool
+	if s.maker.Words, abjad = text.AppendAbjad(s.maker.Words[:0], name, true); !abjad {
+		s.maker.Words = text.AppendWords(s.maker.Words[:0], name, false)
+	}
 	for rest := s.maker.Words; len(rest) > 0; {
 		run, next, count := cutRun(rest)
 		rest = rest[next:]
@@ -113,11 +124,13 @@ func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 			break
 		}
 		c.words = append(c.words[:0], run...)
-		c.read, c.looked, c.loose, c.finder.Bare = 0, 0, 0, false
+		c.read, c.looked, c.loose = 0, 0, 0
 		s.cut = x.possibleWords(q, s) || s.cut
 		s.steps += c.read + c.looked + c.loose
 	}
-	s.hits = append(s.hits[:exact], slices.DeleteFunc(s.hits[exact:], func(h hit) bool { return h.score < memoScore })...)
+	s.hits = append(s.hits[:exact], slices.DeleteFunc(s.hits[exact:], func(h hit) bool {
+		return h.score < memoScore || x.EntityAt(h.entity).Kind != list.Individual // Ordinary words are like many a company's.
+	})...)
 }
 
 // cutRun returns the words before the first word of the payment or number, at most memoNear of them, and

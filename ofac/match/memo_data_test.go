@@ -29,8 +29,8 @@ func readNames(t testing.TB, file string, kind, column int) (kinds, names []stri
 	return kinds[1:], names[1:]
 }
 
-// Ordinary names as a memo, alone and inside of a sentence, are reviewed at most twice in ten
-// thousand.
+// Ordinary names as a memo, alone and inside of a sentence, are reviewed at most once in a thousand: as
+// misspelt names of persons are looked for in a memo, less often than as the name of a party.
 func TestOrdinaryMemosAreQuiet(t *testing.T) {
 	x, scratch := realIndex(t), ofac.NewScratch()
 	kinds, names := readNames(t, "dev_negatives.tsv.gz", 1, 3)
@@ -51,7 +51,7 @@ func TestOrdinaryMemosAreQuiet(t *testing.T) {
 			}
 		}
 	}
-	require.LessOrEqual(t, float64(found)/float64(ordinary), 0.0002)
+	require.LessOrEqual(t, float64(found)/float64(ordinary), 0.001)
 }
 
 // The listed names of two words or more are found in a sentence, except for those of so few letters

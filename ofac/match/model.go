@@ -117,23 +117,27 @@ func (m *comparison) gainOf(p *pair, c *scorer, person bool) int32 {
 	if p.kind == pairInitial {
 		return n.initial
 	}
-	said, written, known := int32(0), int32(0), false
+	said, written, known, abjad := int32(0), int32(0), false, false
 	for mask := p.listed; mask != 0; mask &= mask - 1 {
 		said += m.weights[bits.TrailingZeros32(mask)]
-	}
-	if p.similarity == text.ScoreOne {
-		return said
 	}
 	for mask := p.query; mask != 0; mask &= mask - 1 {
 		w := &c.list[bits.TrailingZeros32(mask)]
 		written += w.bitsIn(person)
-		known = known || w.known || w.ordinary
+		known, abjad = known || w.known || w.ordinary, abjad || w.abjad
+	}
+	if p.similarity == text.ScoreOne && !abjad {
+		return said
 	}
 	if known { // It is a word of its own, which is as common as it is.
 		said = min(said, written)
 	}
+	if p.similarity == text.ScoreOne {
+		return said
+	}
 	slip := n.slipLeast + (text.ScoreOne-p.similarity)*n.slipSlope/text.ScoreOne
 	switch {
+	case abjad: // The slip of a reading says enough.
 	case p.similarity >= joinedSpelling:
 		slip = n.slipFold
 	case known:

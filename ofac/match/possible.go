@@ -17,6 +17,7 @@ type queryWord struct {
 	payment      bool  // a word about the payment, not of the name
 	known        bool  // a whole word of some listed name
 	ordinary     bool  // A word of ordinary names.
+	abjad        bool  // It is written without vowels; its listed readings say how much it says.
 	generic      bool  // A place or a kind of business.
 	patronymic   bool
 	repeated     bool // An earlier word is the same.
@@ -113,7 +114,9 @@ func (w *queryWord) bitsIn(person bool) int32 {
 func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 	c := &s.scorer
 	c.read, c.looked, c.loose = 0, 0, 0
-	c.finder.Bare = text.LacksVowels(name)
+	if truncated, ok := x.possibleAbjad(name, q, s); ok {
+		return countSteps(s, truncated)
+	}
 	apart, ok := text.AppendInitialsApart(s.other[:0], name)
 	truncated := x.possibleWords(q, s)
 	if ok {
@@ -133,16 +136,33 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 			truncated = x.possibleWords(q, s) || truncated
 		}
 	}
-	spoken, ok := text.AppendSpoken(s.other[:0], c.words)
-	if !ok {
-		spoken, ok = text.AppendKana(s.other[:0], name)
-		c.sounds = ok
-	}
-	if ok {
-		c.words, s.other = spoken, c.words
+	if kana, ok := text.AppendKana(s.other[:0], name); ok {
+		c.words, s.other, c.sounds = kana, c.words, true
 		truncated = x.possibleWords(q, s) || truncated
 		c.sounds = false
 	}
+	return countSteps(s, x.possibleHangul(q, s) || truncated)
+}
+
+// possibleHangul scores the query romanised in each system, if it has Hangul.
+func (x *Index) possibleHangul(q *Query, s *Scratch) (truncated bool) {
+	c := &s.scorer
+	for _, north := range [...]bool{false, true} {
+		spoken, ok := text.AppendSpoken(s.other[:0], c.words, north)
+		if !ok {
+			return truncated
+		}
+		hangul := c.words
+		c.words = spoken
+		truncated = x.possibleWords(q, s) || truncated
+		c.words, s.other = hangul, c.words
+	}
+	return truncated
+}
+
+// countSteps counts the work, and returns true if not all of it was done.
+func countSteps(s *Scratch, truncated bool) bool {
+	c := &s.scorer
 	s.steps += c.read + c.looked + c.loose
 	return truncated || c.read > postingsReadMax || c.looked > candidatesMax || c.loose == looseMax
 }
@@ -212,7 +232,8 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		return
 	}
 	w.initial, w.title = len(written) == 1 && written[0] > '9', text.TitleWords.Has(written)
-	if len(written) >= text.LooseLettersMin {
+	w.abjad = text.IsAbjad(written)
+	if len(written) >= text.LooseLettersMin && !w.abjad {
 		w.begins = c.folds[w.fold]
 	}
 	var record index.WordRecord
@@ -310,6 +331,9 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 	}
 	if c.sounds && !w.initial {
 		c.markSounds(l, i)
+	}
+	if w.abjad {
+		c.markAbjad(l, i)
 	}
 	w.endMark = int32(len(c.marks))
 	for k := w.firstMark; k < w.endMark; k++ {

@@ -82,6 +82,7 @@ type Match struct {
 type Result struct {
 	Outcome   Outcome
 	Truncated bool    // Part of the name was not read, or not all candidates were looked at.
+	Unread    Unread  // Why a part of the name could not be compared, whatever the outcome of the rest is.
 	Clearable bool    // There was a possible match, cleared or not. Without one, ClearedUIDs change nothing.
 	Matches   []Match // Best first, at most 10. Valid until the Scratch is used again.
 }
@@ -152,9 +153,13 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	if len(name) > text.QueryBytesMax {
 		name, truncated = name[:text.QueryBytesMax], true
 	}
+	unread := UnreadOf(name)
 	if plain, escaped := text.Unescape(name); escaped {
 		truncated = x.screenText(plain, q, s) || truncated
+		truncated = x.screenSeen(plain, q, s) || truncated
+		unread = max(unread, UnreadOf(plain))
 	}
+	truncated = x.screenSeen(name, q, s) || truncated
 	if ship, ok := text.WithoutShipPrefix(name); ok {
 		first := len(s.hits)
 		truncated = x.screenText(ship, q, s) || truncated
@@ -175,7 +180,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
 	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
 	result := x.rankHits(q, s)
-	result.Truncated = truncated
+	result.Truncated, result.Unread = truncated, unread
 	return result
 }
 

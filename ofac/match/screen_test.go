@@ -236,7 +236,7 @@ func TestScreenIsAPureFunction(t *testing.T) {
 
 func TestScreenDoesNotAllocate(t *testing.T) {
 	list, scratch := decisionList(t), NewScratch()
-	for _, name := range []string{"Nicolás Maduro Moros", "Nikolas Madruo Moross LLC", "Сечин Игорь", "Acme Payments Inc.", strings.Repeat("word ", 60)} {
+	for _, name := range []string{"Nicolás Maduro Moros", "Nikolas Madruo Moross LLC", "Сечин Игорь", "Acme Payments Inc.", strings.Repeat("word ", 60), "شركة نيكولاس مادورو", "מחמד אלנור", "조선대성무역회사"} {
 		query := Query{Name: name, NonSDNPossible: true}
 		list.Screen(&query, scratch)
 		require.Zero(t, testing.AllocsPerRun(50, func() { list.Screen(&query, scratch) }), name)

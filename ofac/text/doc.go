@@ -7,7 +7,9 @@
 //	characters   fold.go, normalise.go    folding of characters and of words
 //	scripts      arabic.go, syllable.go   transliteration, syllables of Chinese and Korean, Kana
 //	             unsegmented.go           scripts without blanks
+//	             unread.go                letters that no table reads
 //	readings     readings.go, lossy.go    the other ways in which a name may have been meant
+//	             seen.go                  the order in which people see letters that are turned round
 //	words        token.go, legalform.go   words and legal forms; words that say little (wordlist.go)
 //	spellings    spelling.go              how far two words are apart; letterbag.go rules out
 //	                                      most pairs without comparing them

@@ -13,6 +13,7 @@ const (
 	hashWade
 	hashKorean
 	HashSounds // what Kana keep of a word
+	hashAbjad
 )
 
 // IsLatin reports whether a word has only ASCII letters and digits.

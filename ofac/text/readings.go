@@ -10,108 +10,6 @@ import (
 // A name is read as written, and a second time where it may have been meant otherwise:
 // Hangul romanised, initials apart, look-alike letters replaced, escapes decoded.
 
-// Hangul is kept as it is, so a listed Korean name is found in its own letters. For the
-// possible matcher a name in Hangul is also romanised, syllable by syllable, in the system
-// of South Korea: 김정은 is "gim jeong eun", and the syllable tables find KIM, Jong Un.
-
-// The code points of Unicode's Hangul Syllable Composition.
-const (
-	hangulFirst, hangulLast = 0xAC00, 0xD7A3
-	jamoOnset, jamoVowel    = 0x1100, 0x1161
-	jamoCoda                = 0x11A7 // stands for no coda
-	onsets, vowels, codas   = 19, 21, 28
-)
-
-var (
-	hangulOnsets = strings.Split("g kk n d tt r m b pp s ss - j jj ch k t p h", " ")
-	hangulVowels = strings.Split("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i", " ")
-	hangulCodas  = strings.Split("- k k k n n n t l k m l l l p l m p p t t ng t t k t p t", " ")
-)
-
-// spokenSyllables is the length of the longest Hangul word that is romanised. Longer words
-// are names of companies, which lists translate.
-const spokenSyllables = 4
-
-// composeHangul appends a rune. It joins a vowel or coda letter to the onset or syllable
-// before it, so that decomposed Hangul gives the same name.
-func composeHangul(dst []byte, mark int, r rune) []byte {
-	if r < jamoVowel || r >= jamoCoda+codas || len(dst) == mark {
-		return utf8.AppendRune(dst, r)
-	}
-	last, size := utf8.DecodeLastRune(dst[mark:])
-	switch {
-	case r < jamoVowel+vowels && last >= jamoOnset && last < jamoOnset+onsets:
-		r = hangulFirst + ((last-jamoOnset)*vowels+r-jamoVowel)*codas
-	case r > jamoCoda && last >= hangulFirst && last <= hangulLast && (last-hangulFirst)%codas == 0:
-		r = last + r - jamoCoda
-	default:
-		size = 0
-	}
-	return utf8.AppendRune(dst[:len(dst)-size], r)
-}
-
-// AppendSpoken appends the words of a folded name with Hangul romanised. It returns false
-// when there is no Hangul to romanise.
-func AppendSpoken(dst, words []byte) ([]byte, bool) {
-	spoken := false
-	if !hasHangul(words) {
-		return dst, false
-	}
-	for start := 0; start < len(words); {
-		end := start
-		syllables, other := 0, 0
-		for end < len(words) && words[end] != ' ' {
-			r, size := utf8.DecodeRune(words[end:])
-			if r >= hangulFirst && r <= hangulLast {
-				syllables++
-			} else {
-				other++
-			}
-			end += size
-		}
-		if other == 0 && syllables > 0 && syllables <= spokenSyllables {
-			dst, spoken = appendSpokenWord(dst, words[start:end]), true
-		} else {
-			dst = append(AppendSeparator(dst, 0), words[start:end]...)
-		}
-		start = end + 1
-	}
-	return dst, spoken
-}
-
-// hasHangul reports whether words may have a Hangul syllable, by their lead bytes.
-func hasHangul(words []byte) bool {
-	for _, c := range words {
-		if c >= 0xEA && c <= 0xED {
-			return true
-		}
-	}
-	return false
-}
-
-// appendSpokenWord appends each syllable of a Hangul word as a word of its own.
-func appendSpokenWord(dst, word []byte) []byte {
-	for len(word) > 0 {
-		r, size := utf8.DecodeRune(word)
-		word = word[size:]
-		place := int(r - hangulFirst)
-		onset, vowel, coda := hangulOnsets[place/(vowels*codas)], hangulVowels[place/codas%vowels], hangulCodas[place%codas]
-		dst = AppendSeparator(dst, 0)
-		mark := len(dst)
-		if onset != "-" {
-			dst = append(dst, onset...)
-		}
-		dst = append(dst, vowel...)
-		if coda != "-" {
-			dst = append(dst, coda...)
-		}
-		if string(dst[mark:]) == "i" {
-			dst = append(dst[:mark], "yi"...) // as in the surname Lee
-		}
-	}
-	return dst
-}
-
 // Initials bound by dots are one word, like the letters of an acronym ("B.V.", "S.A."). But they may be a
 // person's: papers write DERIPASKA O.V., Дерипаска О.В., AL-RAWI M.T.Z. So a name with such a word is read
 // a second time with the initials apart.
@@ -299,14 +197,15 @@ func Unescape(name string) (string, bool) {
 // decodedAgain repairs a text whose UTF-8 was decoded as Windows-1252 or Latin-1 (Ã¡ is á).
 // It returns any other text unchanged.
 func decodedAgain(text string) string {
+	for _, r := range text { // Most texts end here, before anything is allocated.
+		if r >= 0x100 && !slices.Contains(windowsLetters, r) {
+			return text
+		}
+	}
 	plain := make([]byte, 0, len(text))
 	for _, r := range text {
 		if r >= 0x100 {
-			at := slices.Index(windowsLetters, r)
-			if at < 0 {
-				return text
-			}
-			r = rune(0x80 + at)
+			r = rune(0x80 + slices.Index(windowsLetters, r))
 		}
 		plain = append(plain, byte(r))
 	}

@@ -130,6 +130,11 @@ func IsPayWord(word []byte) bool {
 	return len(word) >= accountDigitsMin
 }
 
+// IsFormal reports whether a word is an article, a particle, a title or part of a legal form.
+func IsFormal(word []byte) bool {
+	return FunctionWords.Has(word) || TitleWords.Has(word) || GenericWords.Has(word) || IsLegalWord(word, true)
+}
+
 // LetterCount counts the letters of a folded word. A character that stands for a syllable
 // or a word counts as three.
 func LetterCount(word []byte) int {

@@ -94,6 +94,9 @@ func (x *Index) formsAside(name uint32, query string) bool {
 	if x.EntityAt(record.Entity).Kind != list.Company {
 		return false
 	}
+	if spoken, _, ok := text.SpeakHan(query); ok {
+		query = spoken
+	}
 	var tokens text.TokenList
 	tokens.Split(text.AppendWords(nil, query, false))
 	return tokens.Forms() != record.Forms

@@ -81,6 +81,7 @@ type scorer struct {
 	held      comparison
 	numbers   *numbers
 	sounds    bool   // The words are romanised Kana.
+	strictly  bool   // The words are read from characters of a person's name: another letter is another name.
 	unbounded bool   // Every name is compared.
 	trace     *trace // set while a match is explained
 }
@@ -342,6 +343,9 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 
 // addMark records that a listed word is close to some query words.
 func (c *scorer) addMark(word uint32, mask uint32, similarity int32) {
+	if c.strictly && similarity < joinedSpelling {
+		return
+	}
 	next, reach := int32(-1), mask
 	if !c.marked.Add(word) {
 		next, reach = c.heads[word].first, reach|c.heads[word].reach

@@ -236,7 +236,9 @@ func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.Wor
 		}
 	}
 	m.assignEdges(c.edges[:m.edges])
-	m.matchLoose(c, l)
+	if !c.strictly {
+		m.matchLoose(c, l)
+	}
 }
 
 // addEdges adds an edge for each mark of a word of the listed name.

@@ -3,7 +3,6 @@ package match
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"railguard/ofac/index"
 	"railguard/ofac/list"
@@ -171,10 +170,13 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 		truncated = x.screenText(plain, q, s) || truncated
 		soften(s.hits[first:], SubSpelling)
 	}
-	if spoken, ok := text.SpeakHan(name); ok {
+	if spoken, person, ok := text.SpeakHan(name); ok {
 		first := len(s.hits)
+		s.scorer.strictly = person
 		truncated = x.screenText(spoken, q, s) || truncated
-		s.hits = x.onlyWhole(spoken, s.hits, first)
+		if s.scorer.strictly = false; person {
+			s.hits = append(s.hits[:first], slices.DeleteFunc(s.hits[first:], func(h hit) bool { return h.sub == SubContained })...) // One character more is another person.
+		}
 		soften(s.hits[first:], SubTransliterated)
 	}
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
@@ -193,18 +195,6 @@ func (x *Index) onlyVessels(hits []hit, first int) []hit {
 		}
 	}
 	return kept
-}
-
-// personSyllables is how many syllables a Chinese name of a person has at most.
-const personSyllables = 4
-
-// onlyWhole drops, of the hits from first on, those of a part of a person's name: each character of it says
-// who it is, so that a name of one character more is another person's.
-func (x *Index) onlyWhole(spoken string, hits []hit, first int) []hit {
-	if strings.Count(spoken, " ") >= personSyllables {
-		return hits
-	}
-	return append(hits[:first], slices.DeleteFunc(hits[first:], func(h hit) bool { return h.sub == SubContained })...)
 }
 
 // soften turns blocks into possible matches: the name as it is written is another one.

@@ -86,11 +86,11 @@ const (
 	hanWordMost   = 64 // Characters that are read. More are a text.
 )
 
-// SpeakHan returns a name with its Han words read aloud; false: there is none to read, because
-// they are a text, a foreign name, or have a character that the table lacks.
-func SpeakHan(name string) (string, bool) {
+// SpeakHan returns a name with its Han words read aloud, and whether it is a person's; false: there
+// is none to read, because they are a text, a foreign name, or have a character that the table lacks.
+func SpeakHan(name string) (spoken string, person, ok bool) {
 	if !mayHaveHan(name) {
-		return "", false
+		return "", false, false
 	}
 	words := strings.Fields(string(AppendWords(nil, name, false)))
 	characters, business, mark, names := 0, false, false, false
@@ -104,26 +104,24 @@ func SpeakHan(name string) (string, bool) {
 		}
 	}
 	if characters > hanWordMost {
-		return "", false
+		return "", false, false
 	}
-	person := characters >= hanPersonMin && characters <= hanPersonMost && names && !mark
+	person = characters >= hanPersonMin && characters <= hanPersonMost && names && !mark
 	if !person && !business {
-		return "", false
+		return "", false, false
 	}
-	spoken, family := make([]byte, 0, 2*len(name)), person
-	for i, word := range words {
+	dst, first := make([]byte, 0, 2*len(name)), true
+	for _, word := range words {
 		switch {
 		case !isHan(word):
-			spoken = append(AppendSeparator(spoken, 0), word...)
-		case family:
-			spoken, family = appendHanPerson(spoken, word, i+1 < len(words)), false
-		case person:
-			spoken = appendHanWord(spoken, word)
-		default:
-			spoken = appendHanCompany(spoken, word)
+			dst = append(AppendSeparator(dst, 0), word...)
+		case !person:
+			dst = appendHanCompany(dst, word)
+		case first:
+			dst, first = appendHanPerson(dst, words), false
 		}
 	}
-	return string(spoken), true
+	return string(dst), person, true
 }
 
 // withoutTitle returns a name without the title behind it: Mr., Mrs., Miss.
@@ -160,28 +158,51 @@ func isHan(word string) bool {
 	return word != ""
 }
 
-// appendHanPerson appends the first word of a person's name: the family name, and the given name
-// as one word. A family name of two characters has a given name behind it, in this word or as more
-// words.
-func appendHanPerson(dst []byte, word string, more bool) []byte {
-	family, given := word[:hanBytes], word[hanBytes:]
-	reading, ok := familyReadings[family]
-	if !ok {
-		reading = string(appendHanWord(nil, family))
-	}
-	if len(word) > 2*hanBytes || len(word) == 2*hanBytes && more {
-		if double, ok := doubleFamilies[word[:2*hanBytes]]; ok {
-			family, given = word[:2*hanBytes], word[2*hanBytes:]
-			if reading = double; reading == "" {
-				reading = string(appendHanWord(nil, family))
-			}
+// appendHanPerson appends the name of a person: the family name, and all other characters as the
+// given name, which in Chinese is one word. The family name is the first character, or two of
+// doubleFamilies; a last word that can be nothing else is one too (小林 王).
+func appendHanPerson(dst []byte, words []string) []byte {
+	family, given, several := "", "", false
+	for _, word := range words {
+		switch {
+		case !isHan(word):
+		case family == "":
+			family = word
+		default:
+			given, several = given+word, true
 		}
+	}
+	last := words[len(words)-1]
+	switch {
+	case several && isFamily(family):
+	case several && isHan(last) && isFamily(last):
+		family, given = last, family+strings.TrimSuffix(given, last)
+	default:
+		size := hanBytes
+		if len(family) > 2*hanBytes && isFamily(family[:2*hanBytes]) {
+			size = 2 * hanBytes
+		}
+		family, given = family[:size], family[size:]+given
+	}
+	reading, double := doubleFamilies[family]
+	if !double {
+		reading = familyReadings[family]
+	}
+	if reading == "" {
+		reading = string(appendHanWord(nil, family))
 	}
 	dst = append(AppendSeparator(dst, 0), reading...)
 	if given == "" {
 		return dst
 	}
 	return appendHanWord(dst, given)
+}
+
+// isFamily reports whether a word can only be a family name: it has one character, or two that are
+// known as one.
+func isFamily(word string) bool {
+	_, double := doubleFamilies[word]
+	return double || len(word) == hanBytes
 }
 
 // appendHanWord appends the syllables of a word as one word.

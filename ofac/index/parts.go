@@ -76,14 +76,16 @@ func (c *nameCutter) readRoles(name *list.Name) {
 	for _, part := range family {
 		c.addTyped(part.Value, PartLast, PartLast)
 	}
-	first := PartGiven
-	for _, part := range given {
+	for i, part := range given {
 		role := partMiddle
 		if part.Kind == list.KindPatronymic {
 			role = PartPatronymic
 		}
+		first := role
+		if i == 0 {
+			first = PartGiven
+		}
 		c.addTyped(part.Value, first, role)
-		first = role
 	}
 	if len(family) == 0 || len(given) == 0 || !bytes.Equal(c.typed, c.words) {
 		c.readComma(name.Full)

@@ -49,5 +49,8 @@ func realIndex(t testing.TB) *ofac.Index {
 		require.NoError(t, err)
 		realIndexOnce.index = index
 	})
+	if realIndexOnce.index == nil {
+		t.Skip("the published list is not read here, as the test that asked for it first says")
+	}
 	return realIndexOnce.index
 }

@@ -2,7 +2,6 @@ package match
 
 import (
 	"bytes"
-	"math/bits"
 
 	"railguard/ofac/index"
 	"railguard/ofac/text"
@@ -21,14 +20,17 @@ type queryWord struct {
 	generic      bool  // A place or a kind of business.
 	patronymic   bool
 	repeated     bool // An earlier word is the same.
+	joined       bool // A listed word is close to it and its neighbour as one.
 	bitsPerson   int32
 	bitsOther    int32
-	initial      bool   // one letter
-	title        bool   // a title, not part of the name
-	syllable     bool   // one Chinese or Korean syllable
-	loosely      uint64 // first letters of listed words with which it may be paired although it is not marked with them
-	marked       uint32 // first letters of the listed words it is close to
-	begins       uint8  // first letter of the fold, 0 if the word is too short to be compared loosely
+	initial      bool     // one letter
+	title        bool     // a title, not part of the name
+	syllable     bool     // one Chinese or Korean syllable
+	loosely      uint64   // first letters of listed words with which it may be paired although it is not marked with them
+	marked       uint32   // first letters of the listed words it is close to
+	letters      uint32   // First letters of all listed words with which it may be paired.
+	most         [2]int32 // The most that its pair says: in the name of a person, of something else.
+	begins       uint8    // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      text.LetterBag
 	foldBag      text.LetterBag
 	listed       bool // word is its id among the listed words, including joins
@@ -84,20 +86,6 @@ type scorer struct {
 	strictly  bool   // The words are read from characters of a person's name: another letter is another name.
 	unbounded bool   // Every name is compared.
 	trace     *trace // set while a match is explained
-}
-
-// sideBound bounds the evidence of the names of one kind.
-type sideBound struct {
-	whole int32 // Bits that a name may have because each of its words has its pair.
-	form  int32 // Bits that it may have because of its legal form.
-	least int32 // The least bits that count.
-}
-
-func sideOf(person bool) int {
-	if person {
-		return 0
-	}
-	return 1
 }
 
 // bitsIn returns the bits of the word in the name of a person, or of something else.
@@ -403,46 +391,6 @@ func (x *Index) lookAtCandidates(q *Query, s *Scratch) {
 	}
 }
 
-// boundScore prepares the bounds by which names are skipped.
-func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
-	c.most, c.loosely = [2]sideBound{{least: -1 << 30}, {least: -1 << 30}}, 0
-	c.noteLetters(l)
-	if c.unbounded || c.trace != nil {
-		return // An explanation compares every name, and a test compares what the bounds leave out.
-	}
-	n, review := c.numbers, reviewThreshold(q)
-	c.most[0] = sideBound{whole: n.wholePerson, least: n.leastBits(review, true)}
-	c.most[1] = sideBound{whole: max(n.wholeOther, n.wholeGeneric), least: n.leastBits(review, false)}
-	if c.forms.Kin() != 0 {
-		c.most[1].form = n.formSame
-	}
-	for i := range c.count {
-		w := &c.list[i]
-		w.loosely = 1 << index.BeginsInitial
-		switch {
-		case len(c.textOf(i)) == 1:
-			w.loosely = ^uint64(0)
-		case w.begins != 0:
-			w.loosely |= 1 << (w.begins & 63)
-		}
-		c.loosely |= w.loosely
-	}
-}
-
-// noteLetters records, for each query word, the first letters of the listed words close to
-// it.
-func (c *scorer) noteLetters(l *index.WordLayer) {
-	for i := range c.count {
-		c.list[i].marked = 0
-	}
-	for k := range c.marks {
-		bit := index.LetterBit(l.Begins[c.marks[k].word])
-		for mask := c.marks[k].mask; mask != 0; mask &= mask - 1 {
-			c.list[bits.TrailingZeros32(mask)].marked |= bit
-		}
-	}
-}
-
 // isCheaper reports whether word i leads to fewer names for its weight than word k.
 func (c *scorer) isCheaper(i, k int) bool {
 	a, b := &c.list[i], &c.list[k]
@@ -482,17 +430,4 @@ func (x *Index) lookAt(word uint32, q *Query, s *Scratch) {
 			}
 		}
 	}
-}
-
-// mayMean is a cheaper mayReach, which looks only at the first letters and the weight of a name.
-func (c *scorer) mayMean(h index.Holder) bool {
-	letters, seen := h.Letters(), int32(0)
-	for i := range c.count {
-		w := &c.list[i]
-		if letters&w.marked != 0 {
-			seen += w.weight
-		}
-	}
-	side := &c.most[sideOf(h.Person())]
-	return seen >= c.enough && h.Weight()+side.whole+side.form >= side.least
 }

@@ -164,63 +164,6 @@ func blockThreshold(q *Query) int32 {
 	return max(q.Block, reviewThreshold(q))
 }
 
-// mayReach reports, from the marks alone, whether a listed name can match enough of the
-// query, and whether its evidence can reach the threshold if every word that may be matched
-// were equal. It also returns how many rows the words take.
-func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
-	reach, said, length := uint32(0), int32(0), 0
-	lacking, joined, sawLast, whole := int32(0), false, false, true
-	for last := false; !last; {
-		row := tokens[length]
-		length++
-		last = uint8(row>>48)&index.TokenLast != 0
-		letter := uint64(1)
-		if begins := uint8(row >> 56); row&(1<<index.WeightBits-1) > index.GrammarBits || begins == index.BeginsInitial {
-			letter <<= begins & 63 // See index.NameToken.pairLetter.
-		}
-		marked := c.marked.Has(uint32(row) >> index.WeightBits)
-		if marked {
-			reach |= c.heads[uint32(row)>>index.WeightBits].reach
-		}
-		bits, part := int32(row&(1<<index.WeightBits-1)), row.Part()
-		switch count := int32(uint8(row >> 40)); {
-		case count > 1:
-			if marked {
-				joined, said = true, said+count*index.BitsMost
-			}
-			continue
-		case marked || letter&c.loosely != 0:
-			said += max(bits, c.numbers.initial)
-		case bits > index.GrammarBits:
-			whole = false
-			lacking += c.numbers.leastLack(part, bits, sawLast)
-		}
-		sawLast = sawLast || part == index.PartLast && bits > index.GrammarBits
-	}
-	if c.weightOf(reach) < c.enough {
-		return length, false
-	}
-	side := &c.most[sideOf(tokens[0].Part() != index.PartNone)]
-	room := side.whole + side.form
-	if !whole && !joined {
-		room = side.form - lacking
-	}
-	return length, said+room >= side.least
-}
-
-// leastLack is the least that a telling word of a listed name costs if the query lacks it.
-func (n *numbers) leastLack(part index.NamePart, bits int32, sawLast bool) int32 {
-	switch {
-	case part == index.PartNone:
-		return bits * n.missingShare / 100
-	case part == index.PartGiven:
-		return n.missingGiven
-	case part == index.PartLast && !sawLast:
-		return n.missingLast
-	}
-	return 0
-}
-
 // alignWords pairs the words of a listed name with those of the query, each word at most
 // once, the closest pairs first.
 func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.WordLayer) {

@@ -31,10 +31,19 @@ func (x *Index) spareGuesses(name string, s *Scratch) {
 	if !text.HasLossy(name) {
 		return
 	}
-	for i := range s.hits {
+	var own *text.Native
+	for i, read := 0, false; i < len(s.hits); i++ {
 		h := &s.hits[i]
-		if h.outcome != Listed || h.form < formPossible && text.NativeOf(name).Equals(text.NativeOf(x.TextAt(x.NameAt(h.name).Full))) {
+		if h.outcome != Listed {
 			continue
+		}
+		if h.form < formPossible {
+			if !read {
+				own, read = text.NativeOf(name), true
+			}
+			if own.Equals(text.NativeOf(x.TextAt(x.NameAt(h.name).Full))) {
+				continue
+			}
 		}
 		h.outcome, h.sub = Possible, SubTransliterated
 	}

@@ -5,6 +5,13 @@ import "strings"
 // abjadNames are frequent names in Arabic, Persian and Hebrew. Each line has a Latin form, a colon, and the
 // written words that are read so, without article. It adds to arabicSource.
 const abjadNames = `
+hamas: حماس
+daesh: داعش
+qaida: قاعدة قاعده
+taliban: طالبان
+houthi: حوثي حوثیون
+ansarallah: انصارالله
+kataib: كتائب
 abdullah: عبدالله عبداللە
 abdurrahman: عبدالرحمن عبدالرحمان
 abdulmalik: عبدالملك عبدالمالک

@@ -44,7 +44,7 @@ ismail esmail ismael esmaeil ismaeel ismayil esmaeel ismaiil ismaaciil ismaciil
 omar umar omer oumar cumar
 osama usama ousama oussama
 othman uthman osman usman ousmane utman cusmaan cusman
-said saeed saied sayeed saiid sayid syed sayyid seyed sayed seyyed saed saciid
+said saeed saied sayeed saiid sayid syed sayyid sayyed seyed sayed seyyed saed saciid
 khalid khaled halid xalid haled khaalid
 sulayman suleiman soleiman suleyman sulaiman souleymane soliman sulejman suliman saleebaan saleban
 qasim qasem kassem ghasem ghassem ghasim kasim qassem qassim kasem gasim kacem
@@ -90,7 +90,7 @@ yevgeniya evgeniya yevgenia evgenia yevheniya
 vladimir volodymyr volodimir wolodymyr uladzimir wladimir vladymyr uladzimer
 vladislav uladzislau vladyslav wladyslaw
 mikhail mykhailo mikhael michail michael mihail mykhaylo mikhaylo mihails mikhal
-nikolay nikolaus nikolai mykola mikalai nicolai mikola nikolaj nicholas nikolaos mikalay nicolas
+nikolay nikolaus nikolai mykola mikalai nicolai mikola nikolaj nicholas nikolaos mikalay nicolas nikolas nicola nikola nicolaas nicolae
 andrey andrei andriy andrej andrii andrew andreas andre
 yuri yury yuriy iouri yurii youri jurij iurii iuri yuriiy yuryy
 viktor victor wiktor viktar

@@ -95,7 +95,7 @@ var TitleWords = wordSet(
 	"he", "hon", "general", "gen", "colonel", "col", "major", "captain", "capt",
 	"lieutenant", "lt", "brigadier", "president", "presidente", "prasident", "prime", "secretary", "minister", "senator", "ambassador",
 	"engineer", "eng", "ing", "mullah", "mulla", "maulavi", "mawlawi", "maulana",
-	"ayatollah", "hojatoleslam", "imam", "qari", "hafiz", "ustad", "sayyid", "sayed", "seyyed",
+	"ayatollah", "hojatoleslam", "imam", "qari", "hafiz", "ustad", "sayyid", "sayyed", "sayed", "seyyed",
 	"lord", "lady", "madam", "madame", "mme", "monsieur", "herr", "frau",
 	"senor", "senora", "don", "dona", "comandante", "commander", "his", "her", "excellency",
 	"jr", "sr", "ii", "iii", "esq", "phd", "md",
@@ -110,7 +110,7 @@ var payWords = wordSet(
 	"please", "before", "after", "transfer", "deposit", "purchase", "goods", "regarding", "concerning", "second", "first", "part", "last", "week", "month",
 	"room", "rent", "agreed", "as", "per", "in", "on", "at", "and", "with", "our", "your", "his", "her", "my", "monday", "tuesday", "wednesday",
 	"thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-	"november", "december", "donation", "gift", "salary", "fee", "fees", "bill", "delivery", "contract", "thanks", "dear",
+	"november", "december", "gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail", "proton", "yandex", "mail", "email", "donation", "gift", "salary", "fee", "fees", "bill", "delivery", "contract", "thanks", "dear",
 )
 
 // accountDigitsMin is the least number of digits of an account or invoice number; shorter

@@ -8,7 +8,7 @@ WALK ?= 20000
 # hashicorp/raft v1.7.3 itself races when a member's suffrage or address changes
 # (replication.go, updateLastAppended reads peer without its lock). The last eight wait for disks
 # and clocks for long.
-RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Guard|HangingDisk|VoteOfTheNode|ClocksLeap|LivingMajority|NothingCommitted|GivesUp|AllDisks|DiskIsWatched
+RACE_SKIP := Join|Rejoin|Wiped|Moves|OlderCopy|SecondNode|Diverged|Dead|Recover|Demotion|Guard|HangingDisk|VoteOfTheNode|ClocksLeap|LivingMajority|NothingCommitted|GivesUp|AllDisks|DiskIsWatched
 # What one goroutine computes for long; the race detector has nothing to see there.
 RACE_ALONE := NoByteOfAnExport|AWeekHasNoAct|FlippedBit|CannotBeCut|WalkOver|Backtest|EveryMember|RetroSurvivesLeaders
 LDFLAGS := -X main.version=$(VERSION)

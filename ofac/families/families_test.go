@@ -161,14 +161,14 @@ var defects = []struct {
 	{"formSame", 0, "company_generic_out"},
 }
 
-// unbroken are the numbers of which no family depends, with what holds them.
+// unbroken are the numbers of which no family depends, with the test that fails without each.
 var unbroken = []string{
-	"neededContained",           // bench/names: names among other words.
-	"gainsBeyond", "missingAny", // bench/names: F1 of name_bench.
-	"contradictionKnown",          // The same.
-	"wholeLone",                   // bench/names: ordinary companies.
-	"otherParty",                  // match: the caller says a person.
-	"provableWords", "commonWord", // match: what blocks.
+	"neededContained",                                 // match, TestListedNamesAmongOtherWords
+	"gainsBeyond", "missingAny", "contradictionKnown", // bench/names, TestMatcherHoldsItsFloors
+	"wholeLone",     // match, TestOneWordThatIsNotClose
+	"otherParty",    // match, TestThePartySaidCounts
+	"provableWords", // match, TestEveryListedNameIsFound
+	"commonWord",    // match, TestNearMatchesBlockAsABankWould
 }
 
 // breakMatcher switches the numbers of the evidence off, one after another, and sees a family fall.

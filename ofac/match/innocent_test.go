@@ -148,3 +148,13 @@ func TestConstantsAreOneTable(t *testing.T) {
 	_, err = NewTunedScratch(map[string]int32{"unknown": 1})
 	require.Error(t, err)
 }
+
+// One word and a legal form are no match of another word that is only somewhat like it, though each word
+// has its pair; a slip of one letter in such a word still is.
+func TestOneWordThatIsNotClose(t *testing.T) {
+	x := mustBuild(t, []list.Entity{listtest.Named(1, list.Company, list.ListSDN, "METALLEX LIMITED"), listtest.Named(2, list.Company, list.ListSDN, "FUNNULL INC")})
+	scratch := NewScratch()
+	for name, clear := range map[string]bool{"METALINK LTD": true, "Funko, Inc.": true, "METALEX LTD": false, "METALLLEX LIMITED": false} {
+		require.Equal(t, clear, x.Screen(&Query{Name: name, NonSDNPossible: true}, scratch).Outcome == Clear, name)
+	}
+}

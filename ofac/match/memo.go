@@ -125,16 +125,15 @@ func (x *Index) nearMemo(name string, q *Query, s *Scratch) {
 		}
 		c.words = append(c.words[:0], run...)
 		c.read, c.looked, c.loose = 0, 0, 0
-		s.cut = x.possibleWords(q, s) || s.cut
-		s.steps += c.read + c.looked + c.loose
+		s.cut = countSteps(s, x.possibleWords(q, s)) || s.cut
 	}
 	s.hits = append(s.hits[:exact], slices.DeleteFunc(s.hits[exact:], func(h hit) bool {
 		return h.score < memoScore || x.EntityAt(h.entity).Kind != list.Individual // Ordinary words are like many a company's.
 	})...)
 }
 
-// cutRun returns the words before the first word of the payment or number, at most memoNear of them, and
-// where the next run begins. The halves of a longer run overlap.
+// cutRun returns the words before the first word of the payment or number, or word that is too long for a
+// name, at most memoNear of them, and where the next run begins. The halves of a longer run overlap.
 func cutRun(words []byte) (run []byte, next, count int) {
 	at, half := 0, 0
 	for at < len(words) && count < memoNear {
@@ -142,7 +141,7 @@ func cutRun(words []byte) (run []byte, next, count int) {
 		if end < 0 {
 			end = len(words) - at
 		}
-		if word := words[at : at+end]; text.IsPayWord(word) || isNumber(word) {
+		if word := words[at : at+end]; text.IsPayWord(word) || isNumber(word) || len(word) > text.WordBytesMax {
 			return words[:max(at-1, 0)], min(at+end+1, len(words)), count
 		}
 		at += end + 1

@@ -42,6 +42,7 @@ func TestOrdinaryMemosAreQuiet(t *testing.T) {
 		}
 		for _, memo := range []string{name, "Invoice 4711 for " + name + ", services in March, thank you"} {
 			result := x.Memo(&ofac.Query{Name: memo}, scratch)
+			require.False(t, result.Truncated, memo)
 			if result.Outcome != ofac.Clear {
 				t.Logf("%s %q: %s", kinds[i], memo, result.Matches[0].Alias)
 				if !hard {

@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -194,5 +195,21 @@ func TestNamesAreUnescaped(t *testing.T) {
 		result := list.Screen(&Query{Name: query}, scratch)
 		require.NotEqual(t, Clear.String(), result.Outcome.String(), query)
 		require.Equal(t, uint32(7), result.Matches[0].UID, query)
+	}
+}
+
+// A text that holds tokens, hashes and links is searched to its end: a word that is longer than any name's
+// parts the names beside it, and is not cut.
+func TestLongWordsOfAMemo(t *testing.T) {
+	list, scratch := decisionList(t), NewScratch()
+	token := strings.Repeat("aGVsbG8", 40)
+	for memo, want := range map[string]Outcome{
+		token + " " + token: Clear,
+		"ref " + token + " and " + token + " thanks my friend": Clear,
+		token + " Nicolas Madruo Moros " + token:               Possible,
+	} {
+		result := list.Memo(&Query{Name: memo}, scratch)
+		require.False(t, result.Truncated, memo)
+		require.Equal(t, want, result.Outcome, memo)
 	}
 }

@@ -132,6 +132,7 @@ func layOut(kind ofac.EntityType, name *ofac.Name) []word {
 	for _, typed := range partsOf(name) {
 		words = append(words, splitWords(typed.Value, rolesOf(typed.Kind, name.Parts))...)
 	}
+	words = bindTitle(words)
 	given := false
 	for i := range words {
 		switch {
@@ -145,6 +146,18 @@ func layOut(kind ofac.EntityType, name *ofac.Name) []word {
 		}
 	}
 	return orderWords(words)
+}
+
+// bindTitle makes one word of a title that stands as the first of several given names and the next
+// one: nobody is called Sayyed alone.
+func bindTitle(words []word) []word {
+	for i := range len(words) - 1 {
+		if next := words[i+1].part; words[i].part == partGiven && titles[strings.ToLower(words[i].text)] && (next == partGiven || next == partMiddle) {
+			words[i].text += " " + words[i+1].written()
+			return append(words[:i+1], words[i+2:]...)
+		}
+	}
+	return words
 }
 
 // partsOf returns the typed parts of a person's name, or reads them off "LAST, First Middle".

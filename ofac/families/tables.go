@@ -18,6 +18,9 @@ func wordSet(lists ...string) map[string]bool {
 // particles belong to the word behind them.
 var particles = wordSet("bin ibn ben bint abu abou umm um al el ul ad ash as at az de del la las los da das do dos di du van von der den ter ten af av mac mc st san santa")
 
+// titles are listed as given names and stand before another one.
+var titles = wordSet("sayyed sayyid sayed seyed seyyed syed")
+
 // kinWords are particles that make another name of the word behind them.
 var kinWords = wordSet("bin ibn ben bint abu abou umm um mac mc st san santa")
 

@@ -44,7 +44,7 @@ ismail esmail ismael esmaeil ismaeel ismayil esmaeel ismaiil ismaaciil ismaciil
 omar umar omer oumar cumar
 osama usama ousama oussama
 othman uthman osman usman ousmane utman cusmaan cusman
-said saeed saied sayeed saiid sayid syed sayyid sayyed seyed sayed seyyed saed saciid
+said saeed saied sayeed saiid sayid syed sayyid seyed sayed seyyed saed saciid
 khalid khaled halid xalid haled khaalid
 sulayman suleiman soleiman suleyman sulaiman souleymane soliman sulejman suliman saleebaan saleban
 qasim qasem kassem ghasem ghassem ghasim kasim qassem qassim kasem gasim kacem

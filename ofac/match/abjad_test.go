@@ -9,7 +9,7 @@ import (
 	"railguard/ofac/listtest"
 )
 
-// Names that are listed in Latin alone are found in scripts that leave vowels out and in Hangul. What is read
+// Names that are listed in Latin alone are found in scripts that leave vowels out, in Hangul and in Han. What is read
 // so is a guess: it is reviewed and never blocked.
 func TestGuessedReadingsAreReviewed(t *testing.T) {
 	named := listtest.Named
@@ -18,6 +18,7 @@ func TestGuessedReadingsAreReviewed(t *testing.T) {
 		named(3, list.Company, list.ListSDN, "AL-NOOR GENERAL TRADING COMPANY"), named(4, list.Company, list.ListSDN, "PARCHIN INDUSTRIES"),
 		named(5, list.Company, list.ListSDN, "KOREA DAESONG TRADING CORPORATION"), named(6, list.Individual, list.ListSDN, "KANG, Mun-kil"),
 		named(7, list.Individual, list.ListSDN, "JABARIN, Rustam Fakhri"), named(8, list.Individual, list.ListSDN, "SHARGHI, Parviz"),
+		named(9, list.Individual, list.ListSDN, "KIM, Jong Un"), named(10, list.Individual, list.ListSDN, "LEE, Ka-chiu"), named(11, list.Individual, list.ListSDN, "RI, Myong Hun"),
 	})
 	scratch := NewScratch()
 	for name, c := range map[string]struct {
@@ -35,6 +36,9 @@ func TestGuessedReadingsAreReviewed(t *testing.T) {
 		"Hangul person, North":          {"강문길", 6, Possible},
 		"Hebrew":                        {"רוסתם פח'רי ג'בארין", 7, Possible},
 		"a word that is translated":     {"پرویز شرقی", 8, Possible},
+		"Han, a Korean":                 {"金正恩", 9, Possible},
+		"Han, of Hong Kong":             {"李家超先生", 10, Possible},
+		"Han, a syllable less":          {"李明", 11, Clear},
 		"another Arabic name":           {"عبد الله الحمادي", 1, Clear},
 		"another Arabic company":        {"شركة الشمس للتجارة العامة", 3, Clear},
 		"another Korean company":        {"조선평화무역회사", 5, Clear},

@@ -179,11 +179,27 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 		}
 		soften(s.hits[first:], SubTransliterated)
 	}
+	x.screenAbroad(name, q, s)
 	truncated = x.screenText(name, q, s) || truncated // This reading comes last, because the scratch keeps its normal form.
 	s.whole, truncated = len(name) == len(q.Name), truncated || s.cut
 	result := x.rankHits(q, s)
 	result.Truncated, result.Unread = truncated, unread
 	return result
+}
+
+// screenAbroad appends the hits of a person's name in Han characters as Koreans and people of Hong Kong read
+// it. One syllable more or less is another person, so only listed names that are equal are looked up.
+func (x *Index) screenAbroad(name string, q *Query, s *Scratch) {
+	for _, way := range text.HanWays {
+		spoken, ok := way.Speak(name)
+		if !ok {
+			continue
+		}
+		first := len(s.hits)
+		s.scorer.words = text.AppendWords(s.scorer.words[:0], spoken, false)
+		x.findExact(spoken, q, s)
+		soften(s.hits[first:], SubTransliterated)
+	}
 }
 
 // onlyVessels keeps, of the hits from first on, those of vessels.

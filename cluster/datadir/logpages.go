@@ -221,7 +221,23 @@ func readPage(file io.ReaderAt, from, size int64) (*logBlock, error) {
 	if p.more == 0 && int64(p.count)*pageElement+pageHead > size {
 		return nil, fmt.Errorf("no room for %d elements", p.count)
 	}
+	if !p.countsRight() {
+		return nil, fmt.Errorf("%d elements, and their texts begin elsewhere than behind them", p.count)
+	}
 	return p, nil
+}
+
+// countsRight reports whether the text of the first element follows the last element, as the library writes
+// it. A page that counts fewer elements than it has would otherwise hide the end of the log.
+func (p *logBlock) countsRight() bool {
+	if len(p.head) < pageHead+pageElement || p.flags != pageLeaf && p.flags != pageBranch {
+		return true // An empty table inside a value, or a page that is refused for its flags.
+	}
+	_, first := p.elementAt(0)
+	if p.flags == pageLeaf {
+		first = first[4:]
+	}
+	return int64(binary.NativeEndian.Uint32(first)) == int64(p.count)*pageElement // 0 elements: nothing was written.
 }
 
 func (p *logBlock) elementAt(i int) (at int64, e []byte) {

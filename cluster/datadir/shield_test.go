@@ -113,9 +113,9 @@ func TestSpoiltPages(t *testing.T) {
 	require.NoError(t, readAll(dir))
 	path, refused, atOpen, harmless := filepath.Join(dir, LogFile), 0, 0, 0
 	random := rand.New(rand.NewPCG(1, 2))
-	try := func(at int) {
+	flip := func(at, bit int) {
 		spoilt := append([]byte(nil), data...)
-		spoilt[at] ^= 1 << random.IntN(8)
+		spoilt[at] ^= 1 << bit
 		require.NoError(t, os.WriteFile(path, spoilt, 0o600))
 		err := readAll(dir)
 		if err == nil {
@@ -135,7 +135,13 @@ func TestSpoiltPages(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(spoilt, kept), "byte %d: something is changed", at)
 	}
+	try := func(at int) { flip(at, random.IntN(8)) }
 	heads := headPages(t, data)
+	for _, head := range heads {
+		for bit := range 3 { // A page that counts too few elements would hide the end of the log.
+			flip(head*pageSize+10, bit)
+		}
+	}
 	for i := range 160 {
 		at := []int{0, 8, 10, 12, pageHead, pageHead + 4, pageHead + 8, pageHead + 12}[i%8]
 		try(heads[random.IntN(len(heads))]*pageSize + at)

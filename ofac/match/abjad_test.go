@@ -38,6 +38,7 @@ func TestGuessedReadingsAreReviewed(t *testing.T) {
 		"a word that is translated":     {"پرویز شرقی", 8, Possible},
 		"Han, a Korean":                 {"金正恩", 9, Possible},
 		"Han, of Hong Kong":             {"李家超先生", 10, Possible},
+		"Han, a syllable more":          {"金正恩秀", 9, Clear},
 		"Han, a syllable less":          {"李明", 11, Clear},
 		"another Arabic name":           {"عبد الله الحمادي", 1, Clear},
 		"another Arabic company":        {"شركة الشمس للتجارة العامة", 3, Clear},

@@ -175,7 +175,7 @@ func (x *Index) Screen(q *Query, s *Scratch) Result {
 		s.scorer.strictly = person
 		truncated = x.screenText(spoken, q, s) || truncated
 		if s.scorer.strictly = false; person {
-			s.hits = append(s.hits[:first], slices.DeleteFunc(s.hits[first:], func(h hit) bool { return h.sub == SubContained })...) // One character more is another person.
+			s.hits = withoutContained(s.hits, first)
 		}
 		soften(s.hits[first:], SubTransliterated)
 	}
@@ -198,8 +198,15 @@ func (x *Index) screenAbroad(name string, q *Query, s *Scratch) {
 		first := len(s.hits)
 		s.scorer.words = text.AppendWords(s.scorer.words[:0], spoken, false)
 		x.findExact(spoken, q, s)
+		s.hits = withoutContained(s.hits, first)
 		soften(s.hits[first:], SubTransliterated)
 	}
+}
+
+// withoutContained removes, of the hits from first on, the names that stand in a longer one: one character more
+// is another person.
+func withoutContained(hits []hit, first int) []hit {
+	return append(hits[:first], slices.DeleteFunc(hits[first:], func(h hit) bool { return h.sub == SubContained })...)
 }
 
 // onlyVessels keeps, of the hits from first on, those of vessels.

@@ -110,7 +110,7 @@ var payWords = wordSet(
 	"please", "before", "after", "transfer", "deposit", "purchase", "goods", "regarding", "concerning", "second", "first", "part", "last", "week", "month",
 	"room", "rent", "agreed", "as", "per", "in", "on", "at", "and", "with", "our", "your", "his", "her", "my", "monday", "tuesday", "wednesday",
 	"thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-	"november", "december", "gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail", "proton", "yandex", "mail", "email", "donation", "gift", "salary", "fee", "fees", "bill", "delivery", "contract", "thanks", "dear",
+	"november", "december", "gmail", "yahoo", "hotmail", "icloud", "protonmail", "yandex", "email", "donation", "gift", "salary", "fee", "fees", "bill", "delivery", "contract", "thanks", "dear",
 )
 
 // accountDigitsMin is the least number of digits of an account or invoice number; shorter

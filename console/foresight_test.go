@@ -110,9 +110,8 @@ func TestForesightPages(t *testing.T) {
 func (w *tab) keepsDraft(s *site) {
 	w.types("textarea.code", `{"retro": {"suspend": true}}`)
 	w.shows("#told", "Suspend whom a new list names: yes")
-	w.click(`nav a[href="/console/alerts"]`)
-	w.shows("h1", "Alerts")
-	w.click(`nav a[href="/console/policy"]`)
+	w.turns("alerts", "Alerts")
+	w.turns("policy", "Policy")
 	w.shows("#told", "Suspend whom a new list names: yes")
 	w.click(".menu summary")
 	w.click(".menu button")

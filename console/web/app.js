@@ -1,5 +1,5 @@
-// The frame around all pages: it knows who is signed in, chooses the page for the address and
-// handles the keyboard.
+// The frame around all pages: it knows who is signed in and chooses the page for the address.
+// A page is one row of pages; its group says where the navigation has it.
 
 import {h, put, say} from './dom.js';
 import * as api from './api.js';
@@ -17,36 +17,37 @@ import {showCleared} from './cleared.js';
 import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {shortcuts, setShortcuts} from './settings.js';
+import {navigation} from './nav.js';
 
 const reader = ['reviewer', 'auditor'];
 const pages = [
   {path: '', title: 'Overview', show: showOverview, roles: ['operator', 'screener', 'reviewer', 'auditor', 'policy', 'ops']},
-  {path: 'queue', title: 'Queue', show: showQueue, roles: reader},
-  {path: 'case/:id', title: 'Case', show: showCase, hidden: true},
-  {path: 'alerts', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
-  {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
-  {path: 'sanctions', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
+  {path: 'queue', group: 'Work', title: 'Queue', show: showQueue, roles: reader},
+  {path: 'case/:id', group: 'Work', title: 'Case', show: showCase, hidden: true},
+  {path: 'alerts', group: 'Work', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
+  {path: 'reports', group: 'Work', title: 'Reports', show: showReports, roles: reader, whole: true},
+  {path: 'sanctions', group: 'Work', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
   {path: 'sanctions/:id', title: 'Sanctions case', show: showSanctionsCase, hidden: true, roles: reader, whole: true},
-  {path: 'proposals', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
-  {path: 'cleared', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
-  {path: 'lists/:id', title: 'List', show: showList, hidden: true, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
-  {path: 'agents', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'proposals', group: 'Work', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'agents', group: 'Parties', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'agents/:id', title: 'Agent', show: showAgent, hidden: true},
-  {path: 'fleets', title: 'Fleets', show: showFleets, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'fleets', group: 'Parties', title: 'Fleets', show: showFleets, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'fleets/:id', title: 'Fleet', show: showFleet, hidden: true},
-  {path: 'users', title: 'Users', show: showUsers, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'users', group: 'Parties', title: 'Users', show: showUsers, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'users/:id', title: 'User', show: showUsers, hidden: true},
-  {path: 'operators', title: 'Operators', show: showOperators, roles: ['operator', 'reviewer', 'auditor', 'policy']},
-  {path: 'policy', title: 'Policy', show: showPolicy, roles: ['operator', 'reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'foresight', title: 'Foresight', show: showForesight, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'operators', group: 'Parties', title: 'Operators', show: showOperators, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'lists', group: 'Lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
+  {path: 'lists/:id', title: 'List', show: showList, hidden: true, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
+  {path: 'match', group: 'Lists', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
+  {path: 'cleared', group: 'Lists', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'policy', group: 'Rules', title: 'Policy', show: showPolicy, roles: ['operator', 'reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'foresight', group: 'Rules', title: 'Foresight', show: showForesight, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/backtests/:id', title: 'Backtest', show: showBacktest, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/shadows/:id', title: 'Shadow', show: showShadow, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/retro/:id', title: 'Retro-screening', show: showRetro, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'activity', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
-  {path: 'playground', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
-  {path: 'cluster', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
+  {path: 'playground', group: 'Rules', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
+  {path: 'activity', group: 'History', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
+  {path: 'cluster', group: 'System', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
 ];
 
 const main = document.getElementById('main');
@@ -113,16 +114,12 @@ function header(current) {
   }
   const key = api.who().key;
   put(head, h('a', {class: 'brand', href: '/console/'}, 'Railguard'),
-    h('nav', {'aria-label': 'Pages'}, pages.filter((p) => !p.hidden && allowed(p)).map((p) =>
-      h('a', {href: `/console/${p.path}`, 'aria-current': current && (p === current || (p.path && current.path.startsWith(`${p.path}/`))) ? 'page' : undefined}, p.title))),
+    navigation(pages.filter(allowed), current),
     h('details', {class: 'menu'}, h('summary', null, key.name || key.keyId), h('div', null,
       h('p', null, `Roles: ${key.roles.join(', ')}`), key.owner && h('p', null, `Owner: ${key.owner}`),
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
       h('label', null, 'Look ', themes()),
       h('button', {onclick: async () => { await api.signOut(); signInPage(); }}, 'Sign out'))));
-  const nav = head.querySelector('nav');
-  const here = nav.querySelector('[aria-current]');
-  if (here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - 40; // On a phone the pages are one line that scrolls.
 }
 
 function themes() {

@@ -21,12 +21,12 @@ var fieldHands = map[string]struct {
 	most int
 	why  string
 }{
-	"httpapi/border.Request.Judge": {226, "the one thing that handlers ask; what it shows of the state is immutable"},
+	"httpapi/border.Request.Judge": {320, "the one thing that handlers ask; what it shows of the state is immutable"},
 	"edge.Judge.Terms":             {149, "immutable values that were published together, read by whoever judges"},
 	"edge.Terms.Settings":          {80, "an immutable value"},
 	"fsm.core.now":                 {106, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {100, "immutable; of the format"},
-	"fsm.core.settings":            {81, "an immutable value, replaced by one function"},
+	"fsm.core.settings":            {90, "an immutable value, replaced by one function"},
 	"fsm.Settings.Genesis":         {60, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {55, "a member of a plain value"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},

@@ -477,7 +477,7 @@ type (
 	operatorPage        = [16]engine.OperatorRow
 	operatorProfilePage = [16]*engine.OperatorProfile
 
-	reviewPage      = [16]ReviewRow
+	reviewPage      = [8]ReviewRow
 	openPage        = [16]uint64
 	dispositionPage = [16]dispositionRow
 	idemPage        = [16]idemRow

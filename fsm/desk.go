@@ -197,6 +197,10 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 	codeSigned(c, &row.Amount)
 	codeUnsigned(c, &row.Agent)
 	codeByte(c, &row.Rule)
+	codeUnsigned(c, &row.Rules)
+	codeByte(c, &row.Gravest)
+	codeByte(c, &row.Gravity)
+	c.codeRaw(row.Party[:])
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Newest)
 	codeUnsigned(c, &row.Owner)
@@ -262,13 +266,17 @@ type ReviewRow struct {
 	At          engine.Time
 	Amount      engine.USD
 	Agent       engine.AgentSlot
-	Rule        engine.RuleID
+	Rule        engine.RuleID // The rule that decided.
+	Gravest     engine.RuleID // Of all rules that triggered, the one that may mean the most.
+	Gravity     engine.Gravity
 	State       ReviewState
-	Owner       Owner  // Of the API key that made the call.
-	Disposition uint64 // The disposition's leaf when State is ReviewDone.
-	Newest      uint64 // The newest leaf about the record; 0: none but itself.
-	Ended       bool   // The payment has ended.
-	Claim       *Claim // nil: never claimed nor commented.
+	Rules       uint32          // All rules that triggered; bit n is rule Rn.
+	Party       engine.PartyKey // Who is paid; zero: the call does not say.
+	Owner       Owner           // Of the API key that made the call.
+	Disposition uint64          // The disposition's leaf when State is ReviewDone.
+	Newest      uint64          // The newest leaf about the record; 0: none but itself.
+	Ended       bool            // The payment has ended.
+	Claim       *Claim          // nil: never claimed nor commented.
 }
 
 // Claim says who works on a review. It is immutable; a change replaces it.

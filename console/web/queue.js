@@ -11,7 +11,10 @@ import {next as nextCase, within} from './next.js';
 
 const every = 5000;
 const bulkMax = 100;
-const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'assignee', 'q', 'sort'];
+const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'payeeOf', 'assignee', 'q', 'sort'];
+
+/** others are the rules that a case triggered beside the gravest. */
+const others = (item) => item.rules.filter((rule) => rule !== item.gravestRule).map(ruleShort).join(', ');
 
 export async function showQueue(place, _params, go) {
   const filter = Object.fromEntries([...new URLSearchParams(location.search)].filter(([k, v]) => wanted.includes(k) && v));
@@ -43,9 +46,10 @@ export async function showQueue(place, _params, go) {
     const link = known?.querySelector('a') ?? h('a', {href: `/console/case/${item.txnId}`, onfocus: () => select1(item.txnId)});
     put(link, h('span', {class: 'amount'}, money(item.amount)), h('span', {class: 'to'}, item.cpName ?? item.cpWallet ?? 'no counterparty'));
     put(element, officerMay && box, h('div', {class: 'rowbody', onclick: (e) => { if (!e.target.closest('a')) select1(item.txnId, true); }},
-      h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.rule)} ${ruleWords(item.rule)}`)),
+      h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.gravestRule)} ${ruleWords(item.gravestRule)}`, item.rules.length > 1 && `, also ${others(item)}`)),
       h('div', {class: 'line quiet'}, h('span', null, `${item.agentName ?? item.agentId} · ${item.operatorLegalName ?? ''}`),
-        h('span', null, age(item.ageSeconds), ' old', item.slaDueAt && [' · ', due(item)], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
+        h('span', null, age(item.ageSeconds), ' old', item.slaDueAt && [' · ', due(item)], item.samePayeeOpen > 1 && [' · ', h('a', {href: `/console/queue${api.query({payeeOf: item.txnId})}`}, `${item.samePayeeOpen} to this payee`)],
+          item.similarOpen > 1 && [' · ', h('a', {href: `/console/queue${api.query({agentId: item.agentId, rule: item.rule})}`}, `${item.similarOpen} of this agent with ${ruleShort(item.rule)}`)], item.comments > 0 && ` · ${item.comments} comments`),
         item.proposed && h('span', null, badge('proposed'), ` ${verbs[item.proposed.disposition]?.word ?? item.proposed.disposition} by ${item.proposed.by}`),
         item.state === 'claimed' && h('span', null, badge('claimed'), ` ${item.assignee === officer() ? 'you' : item.assignee}`),
         ['dispositioned', 'escalated'].includes(item.state) && badge(item.state))));
@@ -170,12 +174,14 @@ export async function showQueue(place, _params, go) {
     const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer()});
     const results = h('ul', {class: 'results', 'aria-live': 'polite'});
     const sum = chosen.reduce((n, item) => n + item.amount, 0);
-    const others = chosen.filter((item) => item.state === 'claimed' && item.assignee !== officer());
+    const hits = chosen.filter((item) => item.gravity === 'party');
+    const claimed = chosen.filter((item) => item.state === 'claimed' && item.assignee !== officer());
     let done = false;
     const box = dialog(`${verbs[disposition].word} ${chosen.length} cases?`, [
       h('p', {class: 'action'}, `${verbs[disposition].what} ${chosen.length} payments of ${money(sum)} in all. Each is recorded by itself; none can be undone.`),
-      others.length > 0 && h('p', {class: 'note warn'}, `${others.length} of them ${others.length === 1 ? 'is' : 'are'} claimed by ${[...new Set(others.map((item) => item.assignee))].join(', ')}.`),
-      h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${ruleShort(item.rule)}, ${item.agentName}`)))),
+      hits.length > 0 && h('p', {class: 'note warn', id: 'hits'}, `${hits.length} of them may be about a listed party or an embargoed place: ${[...new Set(hits.map((item) => item.cpName ?? item.cpWallet ?? item.txnId))].join(', ')}.`),
+      claimed.length > 0 && h('p', {class: 'note warn'}, `${claimed.length} of them ${claimed.length === 1 ? 'is' : 'are'} claimed by ${[...new Set(claimed.map((item) => item.assignee))].join(', ')}.`),
+      h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${item.rules.map(ruleShort).join(', ')}, ${item.agentName}`)))),
       field('Decided by', by), field('Why (obligatory)', notes, 'Stands in each record.'), results,
     ], verbs[disposition].word, verbs[disposition].kind, async () => {
       if (done) return;
@@ -228,7 +234,7 @@ function filterForm(filter, rules, then) {
   field('State', select('state', [['', 'undecided'], 'open', 'claimed', 'dispositioned', 'escalated'], filter.state ?? '')),
   field('Rule', rules.length ? select('rule', [['', 'any'], ...rules.map((r) => [r, `${ruleShort(r)} ${ruleWords(r)}`])], filter.rule ?? '') : input('rule', {placeholder: 'R10'})),
   field('From $', input('minAmount', {type: 'number', min: 0, step: 'any'})), field('To $', input('maxAmount', {type: 'number', min: 0, step: 'any'})),
-  field('Operator', input('operator')), field('Waiting', select('slaBreached', [['', 'all'], ['true', 'too long']], filter.slaBreached ?? '')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
+  field('Operator', input('operator')), field('Agent', input('agentId', {placeholder: 'agt_…'})), filter.payeeOf && field('Same payee as', input('payeeOf')), field('Waiting', select('slaBreached', [['', 'all'], ['true', 'too long']], filter.slaBreached ?? '')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
   h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')), Object.keys(filter).length > 1 && h('div', {class: 'field'}, h('a', {href: '/console/queue'}, 'Clear')));
   return form;
 }

@@ -16,8 +16,24 @@ export function payment(r) {
   return `${money(q.amount)}${to(r)}`;
 }
 
-/** sentence says why the case is here, in one sentence. */
+/** gravest is the triggered rule that may mean the most: an agent may choose which rule decides, and a hit must not hide behind it. */
+function gravest(r) {
+  const triggered = (number) => (r.triggered ?? []).find((rule) => ruleShort(rule) === number);
+  if (r.verdict !== 'REVIEW') return r.rule;
+  if ((r.matches ?? []).length > 0 && triggered('R21')) return triggered('R21');
+  if ((r.places ?? []).some((p) => p.outcome !== 'exempt') && triggered('R20')) return triggered('R20');
+  return r.rule;
+}
+
+/** sentence says why the case is here: the gravest reason first, then the one that decided. */
 export function sentence(r, ladder) {
+  const lead = gravest(r);
+  if (lead === r.rule) return ruleSentence(r, ladder);
+  const reason = ruleShort(lead) === 'R20' ? 'A country or region of the payment asks for a review.' : undefined; // The record has the reason of the deciding rule only.
+  return `${ruleSentence({...r, rule: lead, reason}, ladder)} Besides: ${ruleSentence(r, ladder)}`;
+}
+
+function ruleSentence(r, ladder) {
   const q = r._request ?? r;
   const v = ladder?.find((x) => x.rule === r.rule)?.values ?? {};
   const hit = (r.matches ?? [])[0];

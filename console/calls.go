@@ -15,6 +15,7 @@ import (
 const (
 	tokenHeader = "X-Railguard-Console-Token"
 	pollHeader  = "X-Railguard-Console-Poll" // The page made the call by itself: it does not prolong the session.
+	otherHeader = "X-Railguard-Console"      // Of an answer: what became of the page's session.
 
 	signInMax = 4 << 10 // Bytes.
 	keyMax    = 256
@@ -22,7 +23,8 @@ const (
 	signInValues = 4 // JSON values of a sign-in.
 )
 
-// handleSession signs in (POST), tells who is signed in (GET) and signs out (DELETE).
+// handleSession signs in (POST), tells who is signed in (GET), hears that the person is here (PUT) and
+// signs out (DELETE).
 func (c *Console) handleSession(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if isForeign(r) {
@@ -34,10 +36,14 @@ func (c *Console) handleSession(w http.ResponseWriter, r *http.Request) {
 		c.showSession(w, r)
 	case http.MethodPost:
 		c.signIn(w, r)
+	case http.MethodPut:
+		if c.admitCall(w, r) != nil {
+			w.WriteHeader(http.StatusNoContent)
+		}
 	case http.MethodDelete:
 		c.signOut(w, r)
 	default:
-		w.Header().Set("Allow", "GET, POST, DELETE")
+		w.Header().Set("Allow", "GET, POST, PUT, DELETE")
 		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "a session is read, begun and ended")
 	}
 }
@@ -171,7 +177,9 @@ func (c *Console) admitCall(w http.ResponseWriter, r *http.Request) *session {
 		writeError(w, http.StatusUnauthorized, "unauthorized", "the session is over: sign in again")
 		return nil
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && !s.repeatsToken(r) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if told := r.Header.Get(tokenHeader); (told != "" || !reads) && !s.repeatsToken(r) {
+		w.Header().Set(otherHeader, "other-session") // Somebody else signed in at this browser: the page shows nothing more.
 		writeError(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
 		return nil
 	}

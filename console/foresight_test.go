@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -24,6 +26,14 @@ func (w *tab) types(selector, text string) {
 	quoted, _ := json.Marshal(selector)
 	wanted, _ := json.Marshal(text)
 	w.do(chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Evaluate(`(() => { const e = document.querySelector(`+string(quoted)+`); e.value = `+string(wanted)+`; e.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil))
+}
+
+// waits waits until an expression is true.
+func (w *tab) waits(expression string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	require.NoError(w.t, chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0))), expression)
 }
 
 // confirm presses the dialog's button and waits until the dialog is gone.

@@ -98,7 +98,7 @@ func TestListImport(t *testing.T) {
 	w.shows("#outcome", "1 payment of $4,144 and 0 registered parties are named; 1 of the payments went through ($4,144).")
 	w.shows(".found", "VESTA CLEANING")
 	w.pick("td a, th a", "UTC")
-	w.shows("h1", "$4,144 to Vesta Cleaning")
+	w.shows("h1", "$4,144.00 to Vesta Cleaning")
 
 	w.at("/lists", "Lists")
 	w.click("#before .rollback")

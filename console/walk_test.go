@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,7 +30,7 @@ func TestOfficersDay(t *testing.T) {
 	w.do(chromedp.SendKeys("#key", "rg_live_nobody\n", chromedp.ByQuery))
 	w.shows("[role=alert]", "not known")
 	w.do(chromedp.SendKeys("#key", dana+"\n", chromedp.ByQuery))
-	w.shows("h1", "$120 to Nikolas Maduro")
+	w.shows("h1", "$120.00 to Nikolas Maduro")
 	require.Equal(t, "", w.value("document.cookie"), "no script reads the session")
 	require.Equal(t, "0", w.value(`[...document.querySelectorAll('nav a')].filter((a) => ['Cluster', 'Operators ', 'Settings'].includes(a.textContent)).length`), "a reviewer sees no page of ops")
 
@@ -60,7 +61,7 @@ func (w *tab) reads(d *day) {
 	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .sides > div:first-child mark')].map((m) => m.textContent).join('')`), "the letter that differs")
 	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .sides > div:last-child mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
 	w.at("/case/"+d.limit, "$6,200")
-	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.")
+	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.00.")
 	w.shows("td", "$5,000")
 }
 
@@ -74,7 +75,15 @@ func (w *tab) skims(s *site, d *day) {
 	w.press("k")
 	w.shows(".preview .sentence", "could be")
 	w.press("a")
-	w.shows("dialog .action", "Approve the payment of $120 to Nikolas Maduro")
+	w.shows("dialog .action", "Approve the payment of $120.00 to Nikolas Maduro")
+	w.shows("dialog", "Today’s list")
+	w.shows("dialog .unseenhits", "1 hit is not marked as compared")
+	require.Equal(t, "TEXTAREA", w.value(`document.activeElement.tagName`), "the focus is not on Approve before it is compared")
+	w.press(kb.Escape)
+	w.closed()
+	w.click(".preview .hit input[type=checkbox]")
+	w.do(chromedp.Focus("#"+d.name+" a", chromedp.ByQuery))
+	w.press("a")
 	w.shows("dialog", "Today’s list")
 	w.press("\r") // The button has the focus.
 	w.shows(".toast", "Approved")

@@ -18,6 +18,7 @@ import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {shortcuts, setShortcuts} from './settings.js';
 import {navigation} from './nav.js';
+import {flush} from './drafts.js';
 
 const reader = ['reviewer', 'auditor'];
 const pages = [
@@ -55,6 +56,8 @@ const head = document.getElementById('head');
 let leave = null;
 let turn = 0;
 let lastSeen = Date.now();
+let toldAt = 0; // When the server was told that the person is here.
+const tellEvery = 30000; // Milliseconds.
 
 const allowed = (page) => !page.roles || (api.may(...page.roles) && (!page.whole || api.whole()));
 
@@ -119,7 +122,7 @@ function header(current) {
       h('p', null, `Roles: ${key.roles.join(', ')}`), key.owner && h('p', null, `Owner: ${key.owner}`),
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
       h('label', null, 'Look ', themes()),
-      h('button', {onclick: async () => { await api.signOut(); signInPage(); }}, 'Sign out'))));
+      h('button', {onclick: () => leaveSession()}, 'Sign out'))));
 }
 
 function themes() {
@@ -140,6 +143,17 @@ function look() {
   else delete document.documentElement.dataset.look;
 }
 
+/** leaveSession saves what is written and ends the session. */
+async function leaveSession(why) {
+  await flush().catch(() => {}); // What is not saved stays in the page, for the same person alone.
+  try {
+    await api.signOut();
+    signInPage(why);
+  } catch (error) {
+    signInPage(`You are signed out here. Other sessions of your key may go on: ${error.message}`);
+  }
+}
+
 function signInPage(why) {
   turn += 1;
   if (leave) leave();
@@ -156,7 +170,8 @@ function signInPage(why) {
     try {
       await api.signIn(key.value.trim());
       key.value = '';
-      lastSeen = Date.now();
+      here();
+      flush().catch(() => {}); // What this person wrote before, if the server has it not.
       show();
     } catch (error) {
       put(said, h('p', {class: 'note bad'}, error.status === 401 ? 'This key is not known, has expired, or may not be used from here.' : error.message));
@@ -178,14 +193,24 @@ document.addEventListener('click', (event) => {
   window.scrollTo(0, 0);
 });
 window.addEventListener('popstate', show);
-for (const sign of ['keydown', 'pointerdown']) document.addEventListener(sign, () => { lastSeen = Date.now(); }, {passive: true});
+const seenAt = 'railguard.seen'; // When the person was seen last, in any tab of this browser.
+
+/** here notes that the person is here. Who types without asking for anything is here too, and the server is told so. */
+function here() {
+  lastSeen = Date.now();
+  localStorage.setItem(seenAt, String(lastSeen));
+  if (!api.who().signedIn || lastSeen - toldAt < tellEvery) return;
+  toldAt = lastSeen;
+  api.alive().catch(() => {});
+}
+
+for (const sign of ['keydown', 'pointerdown', 'input']) document.addEventListener(sign, here, {passive: true});
 
 // The server ends an idle session. After that the page must show no data of it.
-setInterval(async () => {
+setInterval(() => {
   const s = api.who();
-  if (!s.signedIn || Date.now() - lastSeen < s.idleSeconds * 1000) return;
-  await api.signOut().catch(() => {});
-  signInPage('You were signed out because nothing happened for a while.');
+  if (!s.signedIn || Date.now() - Math.max(lastSeen, Number(localStorage.getItem(seenAt)) || 0) < s.idleSeconds * 1000) return;
+  leaveSession('You were signed out because nothing happened for a while. What you wrote is kept.');
 }, 5000);
 
 api.onEnded(signInPage);

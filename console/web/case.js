@@ -4,8 +4,10 @@ import {h, put, party, money, when, badge, bar, table, facts, field, toast, rule
 import * as api from './api.js';
 import {partyLink} from './names.js';
 import {sentence, deciding, ladderView, hitView, payment} from './words.js';
-import {decide, withdraw, verbs, officer} from './decide.js';
-import {verify} from './proof.js';
+import {decide, withdraw, verbs} from './decide.js';
+import {officer} from './who.js';
+import {keep} from './drafts.js';
+import {verify, hold} from './proof.js';
 import {keys} from './keys.js';
 import {clearPair, pairCleared, pairDenied} from './cleared.js';
 import {next, pass} from './next.js';
@@ -14,6 +16,15 @@ import {leaveWords, paymentWords} from './leave.js';
 
 const every = 5000;
 
+/** twoOfficers tells, by the policy of today, whether two officers decide a case. */
+const twoOfficers = (policy) => (record) => {
+  const {fourEyes} = policy.review ?? {};
+  if (!fourEyes) return policy.twoPersons === 'bank' || Boolean(policy.twoPersons?.includes?.('disposition'));
+  const fired = (record.triggered ?? [record.rule]).filter(Boolean).map((x) => ruleShort(x.rule ?? x));
+  const least = fourEyes.minAmount ?? (fourEyes.rules ? Infinity : 0);
+  return (record._request ?? record).amount >= least || (fourEyes.rules ?? []).some((rule) => fired.includes(ruleShort(rule)));
+};
+
 /** load gathers what the key may see of a case. */
 export async function load(id) {
   const [record, explained, policy, open] = await Promise.all([
@@ -21,7 +32,7 @@ export async function load(id) {
     api.may('reviewer', 'auditor') ? api.maybe(`/queue${api.query({q: id, limit: 1})}`) : null,
   ]);
   const claim = open?.data?.find((item) => item.txnId === id) ?? null;
-  const names = policy && {review: policy.policy?.names?.review, version: policy.policyVersion};
+  const names = policy && {review: policy.policy?.names?.review, version: policy.policyVersion, two: twoOfficers(policy.policy ?? {})};
   return {record, ladder: explained?.ladder ?? null, claim, names};
 }
 
@@ -102,18 +113,34 @@ function parties(record) {
 /** told is what leave.js says, marked where an officer has to see it. */
 const told = (words, id) => words && [' ', h(words.bad ? 'strong' : 'span', {id, class: words.bad ? 'over' : null}, words.text)];
 
-/** proofBadge verifies inclusion in this browser. */
-function proofBadge({txnId: id, leafHash}) {
+const covers = 'It covers the payment, the verdict, the rules, the hits, the decision and the comments; not the words of the rules, what a list says beside a hit, or what is spent today.';
+
+/** proofBadge verifies in this browser, and holds what is shown against the proven bytes. differs is called with what is proven where a
+ *  node told something else; changed where the case went on meanwhile. */
+function proofBadge(shown, {differs, changed}) {
+  const id = shown.txnId;
   const state = h('span', {class: 'badge plain', id: 'proof'}, 'proof not checked');
+  const ask = async () => verify(await api.call(`/audit/${id}/proof`, {poll: true}), id);
   const check = async () => {
     state.className = 'badge plain';
     put(state, 'checking …');
     try {
-      const proof = await api.call(`/audit/${id}/proof`, {poll: true});
-      const got = await verify(proof, leafHash);
+      let got = await ask();
+      let held = hold(shown, got.proven);
+      if (held.differs.length > 0) { // Somebody may have written about it between the two answers.
+        const again = await api.call(`/audit/${id}`, {poll: true});
+        got = await ask();
+        held = hold(again, got.proven);
+        if (held.differs.length === 0) {
+          changed();
+          return;
+        }
+        differs(held);
+        return;
+      }
       state.className = 'badge good';
       put(state, 'proof verified in your browser');
-      state.title = `${got.leaves} leaf/leaves lead to the root of the log's tree of ${got.size}. Signature: ${got.signature ? 'good' : 'not checked by this browser'}.`;
+      state.title = `${got.leaves} ${got.leaves === 1 ? 'leaf leads' : 'leaves lead'} to the root of the log's tree of ${got.size}. ${covers} Signature: ${got.signature ? 'good' : 'not checked by this browser'}.`;
     } catch (error) {
       state.className = 'badge bad';
       put(state, `proof not verified: ${error.message}`);
@@ -123,21 +150,40 @@ function proofBadge({txnId: id, leafHash}) {
   return h('span', null, state, ' ', h('button', {type: 'button', class: 'small', onclick: check}, 'Check again'));
 }
 
+/** proofBroken is what stands in the badge's place where a node told something else than is proven. */
+const proofBroken = (names) => h('span', {class: 'badge bad', id: 'proof'}, `this node told something else than is proven: ${names.join(', ')}. What is proven is shown.`);
+
 function comments(record, reload) {
   const text = h('textarea', {name: 'comment', rows: 2, required: true, maxlength: 8192});
+  const told = h('div', {role: 'alert'});
+  const sender = api.sender();
+  const form = api.may('reviewer') && record.verdict === 'REVIEW' && h('form', {onsubmit: async (event) => {
+    event.preventDefault();
+    try {
+      await sender.post(`/queue/${record.txnId}/comment`, {comment: text.value.trim(), by: officer()});
+      kept.drop();
+      toast(sender.replayed ? 'It had been recorded at the first try; only the answer was lost.' : 'Comment recorded.');
+      reload();
+    } catch (error) {
+      text.readOnly = sender.open !== null;
+      put(told, h('p', {class: sender.open ? 'note warn lostanswer' : 'note bad'}, sender.open ? 'No answer came. It may have been recorded or not. Comment again: the same is sent, and recorded at most once.' : error.message));
+      if (sender.open) kept.save();
+    }
+  }}, field('Add a comment', text), told, h('button', {type: 'submit'}, 'Comment'));
+  const kept = form && keep(form, `comment:${record.txnId}`, () => (sender.open ? {sent: JSON.stringify(sender.open)} : {}));
+  kept?.ready?.then((was) => {
+    if (!was?.fields?.sent) return;
+    const open = JSON.parse(was.fields.sent);
+    if (api.stillKnown(open)) {
+      sender.open = open;
+      text.readOnly = true;
+    }
+    put(told, h('p', {class: 'note warn lostanswer'}, api.stillKnown(open) ? 'You sent this and no answer came. Comment again: it is recorded at most once.' : 'You sent this before and no answer came: see whether it stands above.'));
+  });
   return h('section', {class: 'card'}, h('h2', null, 'Comments'),
     (record.comments ?? []).length === 0 ? h('p', {class: 'quiet'}, 'None yet.') :
       h('ul', {class: 'comments'}, record.comments.map((c) => h('li', null, h('strong', null, c.by ?? c.actorKeyId ?? ''), ' ', when(c.time), h('p', null, c.comment)))),
-    api.may('reviewer') && record.verdict === 'REVIEW' && h('form', {onsubmit: async (event) => {
-      event.preventDefault();
-      try {
-        await api.call(`/queue/${record.txnId}/comment`, {method: 'POST', body: {comment: text.value.trim(), by: officer()}});
-        toast('Comment recorded.');
-        reload();
-      } catch (error) {
-        toast(error.message, 'bad');
-      }
-    }}, field('Add a comment', text), h('button', {type: 'submit'}, 'Comment')));
+    form);
 }
 
 /** claimView tells whose case it is and lets it be taken or given back. */
@@ -161,29 +207,30 @@ function claimView(record, claim, reload) {
 export async function showCase(place, {id}, go) {
   const marks = [];
   const news = h('div', {role: 'status', id: 'news'});
-  const reload = async () => {
+  const reload = async (proven) => {
     const next = h('div', {class: 'page'});
     marks.length = 0;
-    await draw(next);
+    await draw(next, proven?.differs ? proven : null);
     put(news);
     place.replaceChildren(news, ...next.childNodes);
   };
   let current = null;
-  async function draw(into) {
-    const {record, ladder, claim, names} = await load(id);
-    current = {record, claim};
+  async function draw(into, proven) {
+    const {record: told1, ladder, claim, names} = await load(id);
+    const record = proven?.record ?? told1;
+    current = {record, claim, names};
     const undecided = record.verdict === 'REVIEW' && !record.disposition;
-    const act = (disposition) => decide(record, disposition, {claim, unseen: marks.filter((m) => !m.checked).length, then: reload});
+    const act = (disposition) => decide(record, disposition, {claim, names, unseen: marks.filter((m) => !m.checked).length, then: reload});
     put(into, h('div', {class: 'titlebar'}, h('h1', null, payment(record)), badge(record.verdict), record.disposition && badge(record.disposition), record.sarEscalated && !record.disposition && badge('ESCALATE_SAR')),
       h('p', {class: 'sentence'}, sentence(record, ladder)),
       claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '. You can decide all the same; the first decision stands.'),
-      record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), '. Another officer has to confirm.',
-        api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, 'Withdraw …')]),
+      record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), record.proposed.notes && h('q', null, record.proposed.notes), record.proposed.by === officer() ? ' It waits for a second officer; until then you can take it back.' : ' A second officer has to confirm.',
+        api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, record.proposed.by === officer() ? 'Take it back …' : 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.confirms && h('span', {id: 'first'}, ` Proposed by ${record.confirms.by} `, when(record.confirms.at), '.', record.confirms.notes && h('q', null, record.confirms.notes)),
         told(leaveWords(record), 'leave'), record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       record.payment && h('p', {class: 'note'}, told(paymentWords(record.payment), 'payment'), told(paymentWords(record.lateSettlement), 'late')),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && proofBadge(record), claimView(record, claim, reload),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && (proven ? proofBroken(proven.differs) : proofBadge(record, {differs: (held) => reload(held), changed: () => reload()})), claimView(record, claim, reload),
         api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
@@ -227,7 +274,7 @@ export async function showCase(place, {id}, go) {
   }
   function act(disposition) {
     if (current.record.verdict === 'REVIEW' && !current.record.disposition && api.may('reviewer')) {
-      decide(current.record, disposition, {claim: current.claim, unseen: marks.filter((m) => !m.checked).length, then: reload});
+      decide(current.record, disposition, {claim: current.claim, names: current.names, unseen: marks.filter((m) => !m.checked).length, then: reload});
     }
   }
 }

@@ -5,7 +5,8 @@
 import {h, s, put, money, count, when, badge, table, facts, field, select, dialog, toast, say, ruleShort, ruleWords, endOf} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {officer} from './who.js';
 import {changes} from './policywords.js';
 
 const every = 2000;
@@ -224,14 +225,14 @@ const showTrial = (kind) => async (place, {id}, go) => {
     const typed = h('input', {name: 'typed', required: true, pattern: 'put in force', 'data-want': 'Type “put in force”, letter by letter.', autocomplete: 'off', spellcheck: 'false'});
     const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
     const edit = job.policy && now ? changes(now.policy ?? {}, job.policy) : [];
-    dialog('Put the candidate in force?', [h('p', {class: 'action'}, job.policy ? `It replaces policy version ${now?.policyVersion ?? '?'} for every payment from now on.` : `Every payment from now on is screened by list ${job.listSnapshotId}.`),
+    ask({title: 'Put the candidate in force?', word: 'Put in force', kind: 'warn', draft: `promote:${id}`, body: [h('p', {class: 'action'}, job.policy ? `It replaces policy version ${now?.policyVersion ?? '?'} for every payment from now on.` : `Every payment from now on is screened by list ${job.listSnapshotId}.`),
       h('p', null, `It judged ${count(job.records)} payments; ${count(job.changed)} came to another verdict.`),
-      edit.length > 0 && h('ul', {class: 'words'}, edit.map((x) => h('li', null, x.text))), field('Why (obligatory)', why), field('Type “put in force”', typed)], 'Put in force', 'warn', async () => {
-      await api.call(`${words.path}/${id}/promote`, {method: 'POST', body: {reason: why.value.trim(), actor: officer()}});
+      edit.length > 0 && h('ul', {class: 'words'}, edit.map((x) => h('li', null, x.text))), field('Why (obligatory)', why), field('Type “put in force”', typed)], act: async (_form, post) => {
+      await post(`${words.path}/${id}/promote`, {reason: why.value.trim(), actor: officer()});
       toast('It is in force. The shadow goes on and tells what still differs, until it is stopped.');
       now = await api.maybe('/policy');
       await draw(false);
-    });
+    }});
   }
 
   await draw(false);

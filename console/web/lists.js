@@ -1,9 +1,10 @@
 // This page shows the active and the staged sanctions list. An officer can upload files of a new
 // list there, and return to an earlier one.
 
-import {h, put, count, when, badge, table, facts, field, dialog, toast, say, age} from './dom.js';
+import {h, put, count, when, badge, table, facts, field, toast, say, age} from './dom.js';
 import * as api from './api.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {officer} from './who.js';
 import {archive} from './zip.js';
 import {askBacktest, askShadow, askRetro} from './foresight.js';
 import {besides} from './beside.js';
@@ -38,12 +39,12 @@ function refused(error) {
 function confirm(title, action, word, kind, path, members, after) {
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: members.reason});
   const force = members.force && h('input', {type: 'checkbox', name: 'force', onchange: () => { why.required = members.reason || force.checked; }});
-  dialog(title, [h('p', {class: 'action'}, action), h('p', {class: 'quiet'}, 'One entry of the log: every record before it saw the old list, every one after it the new. Then the past is held against it.'),
-    members.force && h('p', null, h('label', null, force, ' Even if it is judged damaged, older or too small (needs a reason)')), field(members.reason ? 'Why (obligatory)' : 'Why', why)], word, kind, async () => {
-    await api.call(path, {method: 'POST', body: {actor: officer(), ...(why.value.trim() && {reason: why.value.trim()}), ...(force?.checked && {force: true})}}).catch(refused);
+  ask({title, word, kind, draft: `list${path.replaceAll('/', ':')}`, body: [h('p', {class: 'action'}, action), h('p', {class: 'quiet'}, 'One entry of the log: every record before it saw the old list, every one after it the new. Then the past is held against it.'),
+    members.force && h('p', null, h('label', null, force, ' Even if it is judged damaged, older or too small (needs a reason)')), field(members.reason ? 'Why (obligatory)' : 'Why', why)], act: async (_form, post) => {
+    await post(path, {actor: officer(), ...(why.value.trim() && {reason: why.value.trim()}), ...(force?.checked && {force: true})}).catch(refused);
     toast('Done. Whom of the past it names is told in Foresight.');
     after();
-  });
+  }});
 }
 
 /** actions are what may be done with a list that is not active. */

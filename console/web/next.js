@@ -3,7 +3,7 @@
 
 import * as api from './api.js';
 import {toast} from './dom.js';
-import {officer} from './decide.js';
+import {officer} from './who.js';
 
 const place = 'railguard.skipped';
 const most = 100; // As many as a call may name.

@@ -6,7 +6,9 @@ import * as api from './api.js';
 import {keys} from './keys.js';
 import {load, hits} from './case.js';
 import {sentence, deciding} from './words.js';
-import {decide, verbs, officer} from './decide.js';
+import {decide, verbs} from './decide.js';
+import {ask as askFor} from './ask.js';
+import {officer, signs} from './who.js';
 import {next as nextCase, within} from './next.js';
 
 const every = 5000;
@@ -30,6 +32,7 @@ export async function showQueue(place, _params, go) {
   let cursor = null;
   let at = null;
   let seen = 0;
+  let marks = {id: null, boxes: []}; // Of the preview: which hits are compared.
 
   const rules = Object.keys((await api.maybe('/policy'))?.modes ?? {}); // None for a key of one operator: it types the rule.
   const form = filterForm(filter, rules, (members) => go(`/console/queue${api.query(members)}`));
@@ -71,9 +74,11 @@ export async function showQueue(place, _params, go) {
     preview.setAttribute('aria-busy', 'true');
     try {
       const {record, ladder, claim, names} = await load(id);
-      const found = await hits(record);
+      const own = [];
+      const found = await hits(record, own);
       if (mine !== seen) return;
-      const act = (disposition) => decide(record, disposition, {claim, then: () => gone(id)});
+      marks = {id, boxes: own};
+      const act = (disposition) => decide(record, disposition, {claim, names, unseen: unseenOf(record), then: (answer) => settled(id, answer)});
       put(preview, h('h2', null, record._request ? `${money(record._request.amount)} to ${record._request.cpName ?? record._request.cpWallet ?? '–'}` : id),
         h('p', {class: 'sentence'}, sentence(record, ladder)), claim?.slaDueAt && h('p', {class: 'meta'}, due(claim)),
         record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
@@ -84,6 +89,15 @@ export async function showQueue(place, _params, go) {
     } finally {
       preview.removeAttribute('aria-busy');
     }
+  }
+
+  /** unseenOf is how many hits of a case are not marked as compared, in the preview or at all. */
+  const unseenOf = (record) => (marks.id === record.txnId ? marks.boxes.filter((m) => !m.checked).length : (record.matches ?? []).length);
+
+  /** settled goes on from a case; one that only waits for a second officer stays. */
+  function settled(id, answer) {
+    if (answer?.proposed && !answer.disposition) refresh(false).catch(() => {});
+    else gone(id);
   }
 
   /** gone takes a decided case out and goes on to the one that stood behind it. */
@@ -158,9 +172,9 @@ export async function showQueue(place, _params, go) {
 
   async function decideSelected(disposition) {
     if (!at || !officerMay) return;
-    const {record, claim} = await load(at);
+    const {record, claim, names} = await load(at);
     if (record.disposition) toast('This case is decided already.', 'warn');
-    else decide(record, disposition, {claim, then: () => gone(record.txnId)});
+    else decide(record, disposition, {claim, names, unseen: unseenOf(record), then: (answer) => settled(record.txnId, answer)});
   }
 
   function showBulk() {
@@ -171,22 +185,21 @@ export async function showQueue(place, _params, go) {
   function bulkDecide(disposition) {
     const chosen = items.filter((item) => picked.has(item.txnId)).slice(0, bulkMax);
     const notes = h('textarea', {name: 'notes', rows: 3, required: true, maxlength: 8192, 'data-want': verbs[disposition].want ?? 'Say why: it stands in each of the records.'});
-    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer()});
+    const who = signs('Decided by');
     const results = h('ul', {class: 'results', 'aria-live': 'polite'});
     const sum = chosen.reduce((n, item) => n + item.amount, 0);
     const hits = chosen.filter((item) => item.gravity === 'party');
     const claimed = chosen.filter((item) => item.state === 'claimed' && item.assignee !== officer());
     let done = false;
-    const box = dialog(`${verbs[disposition].word} ${chosen.length} cases?`, [
+    const box = askFor({title: `${verbs[disposition].word} ${chosen.length} cases?`, word: verbs[disposition].word, kind: verbs[disposition].kind, draft: `bulk:${disposition}`, body: [
       h('p', {class: 'action'}, `${verbs[disposition].what} ${chosen.length} payments of ${money(sum)} in all. Each is recorded by itself; none can be undone.`),
       hits.length > 0 && h('p', {class: 'note warn', id: 'hits'}, `${hits.length} of them may be about a listed party or an embargoed place: ${[...new Set(hits.map((item) => item.cpName ?? item.cpWallet ?? item.txnId))].join(', ')}.`),
       claimed.length > 0 && h('p', {class: 'note warn'}, `${claimed.length} of them ${claimed.length === 1 ? 'is' : 'are'} claimed by ${[...new Set(claimed.map((item) => item.assignee))].join(', ')}.`),
       h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${item.rules.map(ruleShort).join(', ')}, ${item.agentName}`)))),
-      field('Decided by', by), field('Why (obligatory)', notes, 'Stands in each record.'), results,
-    ], verbs[disposition].word, verbs[disposition].kind, async () => {
+      who.view, field('Why (obligatory)', notes, 'Stands in each record.'), results,
+    ], act: async (_form, post) => {
       if (done) return;
-      localStorage.setItem('railguard.officer', by.value.trim());
-      const answer = await api.call('/queue/bulk', {method: 'POST', body: {txnIds: chosen.map((item) => item.txnId), disposition, reviewedBy: by.value.trim(), notes: notes.value.trim()}});
+      const answer = await post('/queue/bulk', {txnIds: chosen.map((item) => item.txnId), disposition, reviewedBy: who.name(), notes: notes.value.trim()});
       for (const one of answer.results) {
         let told = one.proposed ? 'proposed; another officer has to confirm' : verbs[disposition].done;
         if (one.recheck?.verdict === 'BLOCK') told += ', but today it would be a BLOCK';
@@ -198,8 +211,9 @@ export async function showQueue(place, _params, go) {
       showBulk();
       done = true;
       box.querySelector('button[type=submit]').textContent = 'Done';
-      throw Object.assign(new Error(), {shown: h('p', {class: 'note'}, 'All were asked; what became of each stands above.')});
-    });
+      throw Object.assign(new Error(), {done: true, shown: h('p', {class: 'note'}, 'All were asked; what became of each stands above.')});
+    }});
+    notes.focus();
   }
 
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Queue'), totals, officerMay && h('button', {type: 'button', class: 'primary', onclick: next}, 'Next case', h('kbd', null, 'N')),

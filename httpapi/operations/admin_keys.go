@@ -225,6 +225,7 @@ func showOwnKey(c *border.Request) (border.Answer, error) {
 	m.Text("keyId", c.Key.ID)
 	m.Text("name", c.Key.Name)
 	m.Texts("roles", edge.RoleList(c.Key.Roles))
+	m.TextOrNull("person", c.Key.Person)
 	m.TextOrNull("owner", c.Key.Owner)
 	if c.Key.Expires == 0 {
 		m.Null("expiresAt")

@@ -22,8 +22,8 @@ var fieldHands = map[string]struct {
 	why  string
 }{
 	"httpapi/border.Request.Judge": {320, "the one thing that handlers ask; what it shows of the state is immutable"},
-	"edge.Judge.Terms":             {149, "immutable values that were published together, read by whoever judges"},
-	"edge.Terms.Settings":          {80, "an immutable value"},
+	"edge.Judge.Terms":             {180, "immutable values that were published together, read by whoever judges"},
+	"edge.Terms.Settings":          {95, "an immutable value"},
 	"fsm.core.now":                 {106, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {100, "immutable; of the format"},
 	"fsm.core.settings":            {90, "an immutable value, replaced by one function"},

@@ -76,6 +76,7 @@ type API struct {
 	evidence *evidence.Room
 	rulebook *rulebook.Room
 	rails    *reconciliation.Room
+	casework *casework.Room
 	rooms    []border.Room
 }
 
@@ -111,6 +112,7 @@ func New(deps Deps) (*API, error) {
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
 		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
 	})
+	a.casework = casework.Open(front, deps.Published, deps.Records)
 	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer})
 	gauges := metrics.NewSet()
 	operations := operations.Open(operations.Deps{
@@ -123,7 +125,7 @@ func New(deps Deps) (*API, error) {
 	a.rails.RegisterGauges(gauges)
 	casework.RegisterGauges(gauges, deps.Published, deps.Records)
 	a.rooms = []border.Room{
-		payments.Table(), registry.Table(), casework.Table(), a.evidence.Table(), a.rulebook.Table(), a.rails.Table(), operations.Table(),
+		payments.Table(), registry.Table(), a.casework.Table(), a.evidence.Table(), a.rulebook.Table(), a.rails.Table(), operations.Table(),
 	}
 	if err := front.Open(a.rooms); err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (a *API) Handler() http.Handler { return a.PublicHandler() }
 func (a *API) Witnesses() *cosigning.Asker { return a.evidence.Asker() }
 
 // Close ends the background jobs and waits for them.
-func (a *API) Close() { a.rulebook.EndJobs(); a.rails.Close() }
+func (a *API) Close() { a.rulebook.EndJobs(); a.rails.Close(); a.casework.Close() }
 
 // NewRetro makes the leader's duty that screens past payments against newly activated
 // lists. It does nothing until it is started.

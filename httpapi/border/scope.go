@@ -147,7 +147,7 @@ var RoutesOf = [Kinds][]string{
 		"POST /v1/users/{id}/reissue",
 	},
 	KindNames: {
-		"GET /v1/match", "POST /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/screen/dry-run",
+		"GET /v1/match", "POST /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/parties/{partyId}/decide", "POST /v1/screen/dry-run",
 	},
 	KindPolicy: {
 		"PUT /v1/policy", "POST /v1/policy/validate",
@@ -158,10 +158,10 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindSearch: {
 		"GET /v1/activity", "GET /v1/audit", "POST /v1/audit/search", "GET /v1/sar/{txnId}", "GET /v1/sanctions/cases/{id}", "GET /v1/sanctions/cases/{id}/report",
-		"GET /v1/ofac/retro/{id}",
+		"GET /v1/ofac/retro/{id}", "GET /v1/parties", "GET /v1/parties/{partyId}", "GET /v1/search", "POST /v1/search",
 	},
 	KindQueue: {
-		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
+		"GET /v1/inbox", "GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
 	},
 	KindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",

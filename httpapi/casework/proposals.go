@@ -123,14 +123,7 @@ func writeWaiting(c *border.Request, m *strictjson.Members, view *fsm.View, wait
 	}
 	defer c.Judge.DropLeaf()
 	writeProposal(m, &l)
-	var own *wire.APIKey
-	if row := c.Key.Caller.Key.Row; row != 0 {
-		own = view.Settings().Keys[row-1]
-	}
-	why := seconding[fsm.Seconds(view.Time, waiting.Key, own)]
-	if why == "" && !c.Key.May(fsm.ActRoles(waiting.Kind)) {
-		why = "this key lacks the role"
-	}
+	why := maySecond(c, view, waiting)
 	m.Bool("mayConfirm", why == "")
 	m.TextOrNull("why", why)
 	return nil

@@ -12,19 +12,6 @@ import (
 	"railguard/strictjson"
 )
 
-// Table returns what the room gives the border.
-func Table() border.Room {
-	return border.Room{
-		Public: border.ConcatRoutes(reviewRoutes(), proposalRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), sanctionsRoutes(), activityRoutes()),
-		Renderers: map[string]border.Renderer{
-			leaf.KindDispositioned: renderDisposition, leaf.KindProposed: renderProposal, leaf.KindWithdrawn: renderProposal,
-			leaf.KindClaimed: renderQueueEvent, leaf.KindReleased: renderQueueEvent, leaf.KindAssigned: renderQueueEvent, leaf.KindCommented: renderQueueEvent,
-			leaf.KindAcknowledged: renderAcknowledged, leaf.KindSARMoved: renderSARMoved, leaf.KindSanctionsMoved: renderCaseMoved,
-			leaf.KindActProposed: renderAct, leaf.KindActWithdrawn: renderAct,
-		},
-	}
-}
-
 func reviewRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/v1/reviews/{txnId}", Late: true, Reserved: true, Handle: review},

@@ -16,6 +16,7 @@ import {showSanctions, showSanctionsCase} from './sanctions.js';
 import {showCleared} from './cleared.js';
 import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
+import {showLearning} from './learning.js';
 import {shortcuts, setShortcuts} from './settings.js';
 import {navigation} from './nav.js';
 import {flush} from './drafts.js';
@@ -48,6 +49,7 @@ const pages = [
   {path: 'foresight/retro/:id', title: 'Retro-screening', show: showRetro, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'playground', group: 'Rules', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
   {path: 'activity', group: 'History', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
+  {path: 'learning', group: 'History', title: 'Learning', show: showLearning, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'cluster', group: 'System', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
 ];
 

@@ -173,7 +173,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/events", "POST /v1/webhooks/{id}/test",
 	},
 	KindExport: {
-		"GET /v1/audit/export", "GET /v1/sanctions/blocked-property", "GET /v1/reconciliations/{id}/findings",
+		"GET /v1/audit/export", "GET /v1/learning", "GET /v1/sanctions/blocked-property", "GET /v1/reconciliations/{id}/findings",
 	},
 	KindDiff: {
 		"GET /v1/ofac/{id}", "GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",

@@ -33,7 +33,7 @@ func (b *Room) Close() { b.index.Close() }
 // Table returns what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(reviewRoutes(), proposalRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), sanctionsRoutes(), activityRoutes(), b.partyRoutes()),
+		Public: border.ConcatRoutes(reviewRoutes(), proposalRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), sanctionsRoutes(), activityRoutes(), learningRoutes(), b.partyRoutes()),
 		Renderers: map[string]border.Renderer{
 			leaf.KindDispositioned: renderDisposition, leaf.KindProposed: renderProposal, leaf.KindWithdrawn: renderProposal,
 			leaf.KindClaimed: renderQueueEvent, leaf.KindReleased: renderQueueEvent, leaf.KindAssigned: renderQueueEvent, leaf.KindCommented: renderQueueEvent,

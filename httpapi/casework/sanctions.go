@@ -40,7 +40,7 @@ const (
 const noAdvice = "This is a draft made from records, and no legal advice: compare it with the regulation in force before it is used."
 
 // idsOf returns the ids of the cluster.
-func idsOf(c *border.Request) *fsm.IDs { return c.Judge.Terms.IDs }
+func idsOf(c *border.Request) *fsm.IDs { return judgeOf(c).Terms.IDs }
 
 func noCase() *border.Error { return border.NotFound("no such sanctions case, or past its time") }
 

@@ -52,6 +52,7 @@ func TestForesightPages(t *testing.T) {
 	w := s.window(0)
 	w.signIn(s.key("Olga", "policy,reviewer"))
 
+	s.call(0, s.Key, "POST", "/v1/reviews/"+d.limit, `{"disposition":"REJECTED","reviewedBy":"Root","notes":"too much"}`, 200)
 	w.at("/policy", "Policy")
 	w.shows("#told", "it says what is in force")
 	w.types("textarea.code", `{"rules": {"R10": "off"}, "velocity": {"maxPerMinute": "many"}}`)
@@ -68,6 +69,8 @@ func TestForesightPages(t *testing.T) {
 	w.shows(".badge", "done")
 	w.shows("#outcome", "1 of 15 payments would have had another verdict")
 	w.shows("#matrix .moved", "$6,200")
+	w.shows("#saved .sentence", "officers approved 0 and refused 1.")
+	w.shows("#saved tbody", "$6,200")
 	w.tellsWho()
 	id := regexp.MustCompile(`bt_\w+`).FindString(w.value("location.pathname"))
 	w.pick("td a, th a", "UTC") // The example links to its case.

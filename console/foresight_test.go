@@ -43,16 +43,22 @@ func (w *tab) confirm() {
 	w.closed()
 }
 
+// refusedMorning is a morning whose case above a limit an officer has refused.
+func (s *site) refusedMorning() *day {
+	d := s.morning()
+	s.call(0, s.Key, "POST", "/v1/reviews/"+d.limit, `{"disposition":"REJECTED","reviewedBy":"Root","notes":"too much"}`, 200)
+	return d
+}
+
 // TestForesightPages backtests an edit of the policy and runs it as a shadow, from any node,
 // and then activates it.
 func TestForesightPages(t *testing.T) {
 	browser(t)
 	s := cluster(t, 3)
-	d := s.morning()
+	d := s.refusedMorning()
 	w := s.window(0)
 	w.signIn(s.key("Olga", "policy,reviewer"))
 
-	s.call(0, s.Key, "POST", "/v1/reviews/"+d.limit, `{"disposition":"REJECTED","reviewedBy":"Root","notes":"too much"}`, 200)
 	w.at("/policy", "Policy")
 	w.shows("#told", "it says what is in force")
 	w.types("textarea.code", `{"rules": {"R10": "off"}, "velocity": {"maxPerMinute": "many"}}`)
@@ -69,8 +75,6 @@ func TestForesightPages(t *testing.T) {
 	w.shows(".badge", "done")
 	w.shows("#outcome", "1 of 15 payments would have had another verdict")
 	w.shows("#matrix .moved", "$6,200")
-	w.shows("#saved .sentence", "officers approved 0 and refused 1.")
-	w.shows("#saved tbody", "$6,200")
 	w.tellsWho()
 	id := regexp.MustCompile(`bt_\w+`).FindString(w.value("location.pathname"))
 	w.pick("td a, th a", "UTC") // The example links to its case.
@@ -136,6 +140,8 @@ func (w *tab) keepsDraft(s *site) {
 
 // tellsWho: a trial lists its limits, and shows keys and agents by name.
 func (w *tab) tellsWho() {
+	w.shows("#saved .sentence", "officers approved 0 and refused 1.")
+	w.shows("#saved tbody", "$6,200")
 	w.shows("#doubts", "Nobody knows what agents would have done next")
 	w.shows(".meta", "by Olga")
 	w.shows("td a", "Procurement bot")

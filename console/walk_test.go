@@ -58,8 +58,8 @@ func (w *tab) reads(d *day) {
 	t := w.t
 	w.shows("#proof", "proof verified in your browser")
 	w.shows(".sentence", "could be “MADURO MOROS, Nicolas”")
-	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .sides > div:first-child mark')].map((m) => m.textContent).join('')`), "the letter that differs")
-	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .sides > div:last-child mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
+	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .compare tr:first-child td:nth-of-type(1) mark')].map((m) => m.textContent).join('')`), "the letter that differs")
+	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .compare tr:first-child td:nth-of-type(2) mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
 	w.at("/case/"+d.limit, "$6,200")
 	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.00.")
 	w.shows("td", "$5,000")
@@ -82,7 +82,7 @@ func (w *tab) skims(s *site, d *day) {
 	w.press(kb.Escape)
 	w.closed()
 	w.click(".preview .hit input[type=checkbox]")
-	w.do(chromedp.Focus("#"+d.name+" a", chromedp.ByQuery))
+	w.do(chromedp.Evaluate(`document.querySelector('#`+d.name+` a').focus()`, nil))
 	w.press("a")
 	w.shows("dialog", "Today’s list")
 	w.press("\r") // The button has the focus.

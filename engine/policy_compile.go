@@ -394,10 +394,7 @@ func ParsePartyTypes(document []byte) (uint8, []FieldError) {
 }
 
 func (r *documentReader) readPartyTypes(param string, value json.RawMessage) uint8 {
-	return partyTypesSet | r.readMask(param, value, func(word string) (uint8, bool) {
-		party, known := ParsePartyTypeExact(word)
-		return 1 << party, known
-	})
+	return partyTypesSet | r.readMask(param, value, partyTypeNames[:])
 }
 
 func (r *documentReader) readCaps(param string, value json.RawMessage, policy *Policy) {

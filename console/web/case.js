@@ -1,6 +1,6 @@
 // This page shows one case, in the order in which an officer asks about it.
 
-import {h, put, party, money, when, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
+import {h, put, party, money, when, whenText, badge, bar, table, facts, field, toast, ruleShort, dialog, due} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
 import {sentence, deciding, ladderView, hitView, payment} from './words.js';
@@ -12,9 +12,21 @@ import {keys} from './keys.js';
 import {clearPair, pairCleared, pairDenied} from './cleared.js';
 import {next, pass} from './next.js';
 import {fieldOf, fieldWords, outcomeWords, said} from './fields.js';
+import {countryWords, differing} from './identity.js';
 import {leaveWords, paymentWords} from './leave.js';
 
 const every = 5000;
+const dayOf = (time) => whenText(time).split(',')[0];
+
+/** listDay is when the list of a record was published, where the node still knows it. */
+async function listDay(record) {
+  const known = api.whole() && api.may('policy', 'ops', 'reviewer', 'auditor') ? await api.maybe('/ofac', {poll: true}).catch(() => null) : null;
+  const list = [known?.active, ...(known?.history ?? [])].find((l) => l?.listVersion === record.listVersion);
+  return list?.publishedAt ? dayOf(list.publishedAt) : null;
+}
+
+/** listNote says by which list the payment was judged, and that it was too old. */
+const listNote = (record, day) => h('span', {id: 'list', class: record.ofacStale ? 'over' : null}, `List version ${record.listVersion}${day ? `, published ${day}` : ''}${record.ofacStale ? ': it was too old when this was judged' : ''}`);
 
 /** twoOfficers tells, by the policy of today, whether two officers decide a case. */
 const twoOfficers = (policy) => (record) => {
@@ -27,11 +39,10 @@ const twoOfficers = (policy) => (record) => {
 
 /** load gathers what the key may see of a case. */
 export async function load(id) {
-  const [record, explained, policy, open] = await Promise.all([
+  const [record, explained, policy, claim] = await Promise.all([
     api.call(`/audit/${id}`), api.maybe(`/audit/${id}/explain`), api.whole() ? api.maybe('/policy') : null,
-    api.may('reviewer', 'auditor') ? api.maybe(`/queue${api.query({q: id, limit: 1})}`) : null,
+    claimOf(id),
   ]);
-  const claim = open?.data?.find((item) => item.txnId === id) ?? null;
   const names = policy && {review: policy.policy?.names?.review, version: policy.policyVersion, two: twoOfficers(policy.policy ?? {})};
   return {record, ladder: explained?.ladder ?? null, claim, names};
 }
@@ -45,8 +56,7 @@ export async function hits(record, marks) {
   if (q.cpName && api.may('reviewer', 'policy', 'auditor')) {
     now = await api.call(`/match${api.query({name: q.cpName, cpType: q.cpType, cpCountry: q.cpCountry, cpDateOfBirth: q.cpDateOfBirth, txnId: record.txnId, explain: 'true'})}`).catch(() => null);
   }
-  return h('section', {class: 'card'}, h('h2', null, found.length === 1 ? 'The hit' : `${found.length} hits`),
-    h('p', {class: 'quiet'}, `List version ${record.listVersion} (${record.ofacSource ?? 'source unknown'}), matcher ${record.matcherVersion}. Letters that differ are marked.`),
+  return h('section', {class: 'card', id: 'hits-card'}, h('h2', null, found.length === 1 ? 'The hit' : `${found.length} hits`),
     record.partiesUnavailable && h('p', {class: 'note warn'}, record.partiesUnavailable),
     found.map((match) => {
       const box = h('input', {type: 'checkbox'});
@@ -57,8 +67,15 @@ export async function hits(record, marks) {
       const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && !match.wallet && !match.identifier && match.party !== 'memo' && !today?.cleared &&
         h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, record, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
       return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), today,
-        [today?.cleared ? pairCleared() : (today ?? match).clearing && pairDenied(today ?? match), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)], `In this payment: ${fieldWords(field, q)}`);
-    }));
+        [today?.cleared ? pairCleared() : (today ?? match).clearing && pairDenied(today ?? match), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)], fieldWords(field, q), record);
+    }),
+    h('p', {class: 'quiet'}, `List version ${record.listVersion} (${record.ofacSource ?? 'source unknown'}), matcher ${record.matcherVersion}. Letters that differ are marked.`));
+}
+
+/** evidenceOf is what to compare, the first thing first: hits and places stand before the text of a rule, which is always the same. */
+export async function evidenceOf(record, ladder, names, marks) {
+  const found = [await hits(record, marks), places(record)].filter(Boolean);
+  return found.length > 0 ? [...found, deciding(record, ladder, names)] : [deciding(record, ladder, names)];
 }
 
 /** places shows what was read of the call's countries and regions, and from which member. */
@@ -87,11 +104,20 @@ async function history(record) {
     h('h3', null, 'This agent'), agent ? table('Payments of this agent', heads, rows(agent)) : h('p', {class: 'quiet'}, 'Not to be seen with this key.'));
 }
 
+/** thatDay is what the rules saw as spent when the payment was judged: that is what a print shows, whenever it is made. */
+function thatDay(record, ladder) {
+  const levels = ladder?.find((x) => x.number === 11)?.values?.levels ?? [];
+  if (levels.length === 0) return null;
+  return h('section', {class: 'card', id: 'thatday'}, h('h2', null, `Spent on ${dayOf(record.screenedAt)}, before this payment`),
+    levels.map((l) => bar(l.level === 0 ? 'This agent' : `Parent${l.level > 1 ? `, ${l.level} levels up` : ''}`, l.spentUSDC, l.heldUSDC, l.dailyLimitUSDC)));
+}
+
+/** spend is what is spent today; it is not printed, because a print is of the day of the record. */
 async function spend(record) {
   if (!record.agentId) return null;
   const limits = await api.maybe(`/agents/${record.agentId}/limits`);
   if (!limits) return null;
-  return h('section', {class: 'card'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC),
+  return h('section', {class: 'card screen', id: 'today'}, h('h2', null, 'Spent today'), bar('This agent', limits.spentUSDC, limits.heldUSDC, limits.dailyLimitUSDC),
     (limits.ancestors ?? []).map((a) => bar(['Parent ', a.agentId && partyLink(a.agentId)], a.spentUSDC, a.heldUSDC, a.dailyLimitUSDC)),
     limits.fleet && bar(['Fleet ', limits.fleet.fleetId && partyLink(limits.fleet.fleetId)], limits.fleet.spentUSDC ?? limits.fleet.spentTodayUSDC, limits.fleet.heldUSDC, limits.fleet.dailyLimitUSDC),
     h('p', {class: 'quiet'}, `Single payments up to ${money(limits.maxSingleTxUSDC)}.`));
@@ -106,7 +132,7 @@ function parties(record) {
       h('li', null, h('span', {class: 'quiet'}, 'agent '), partyLink(record.agentId, record.agentName), ` (${record.agentType ?? '?'}) `, record.credentialStatus && badge(record.credentialStatus)),
       record.userId && h('li', null, h('span', {class: 'quiet'}, 'user '), partyLink(record.userId)),
       h('li', null, h('span', {class: 'quiet'}, 'counterparty'), ` ${q.cpName ?? '–'}`)),
-    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Wallet that pays', q.payerWallet && h('span', {class: 'mono'}, q.payerWallet)], ...(q.wallets ?? []).map((w) => [`Wallet, ${w.role}`, h('span', {class: 'mono'}, w.address)]), ['Type', q.cpType], ['Country', q.cpCountry], ['Region', q.cpRegion], ['Asked from', q.originCountry], ...(Array.isArray(q.cpIdentifiers) ? q.cpIdentifiers : []).map((i) => [`Identifier, ${i.type}`, h('span', {class: 'mono'}, [i.value, i.country].filter(Boolean).join(', '))]), ['Identifiers', typeof q.cpIdentifiers === 'string' && q.cpIdentifiers], ['Memo', q.memo], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
+    facts([['Wallet', q.cpWallet && h('span', {class: 'mono'}, q.cpWallet)], ['Wallet that pays', q.payerWallet && h('span', {class: 'mono'}, q.payerWallet)], ...(q.wallets ?? []).map((w) => [`Wallet, ${w.role}`, h('span', {class: 'mono'}, w.address)]), ['Type', q.cpType], ['Country', countryWords(q.cpCountry)], ['Region', q.cpRegion], ['Asked from', countryWords(q.originCountry)], ...(Array.isArray(q.cpIdentifiers) ? q.cpIdentifiers : []).map((i) => [`Identifier, ${i.type}`, h('span', {class: 'mono'}, [i.value, i.country].filter(Boolean).join(', '))]), ['Identifiers', typeof q.cpIdentifiers === 'string' && q.cpIdentifiers], ['Memo', q.memo], ['Date of birth', q.cpDateOfBirth], ['Address', q.cpAddress], ['Chain', q.chain], ['Rail', q.rail],
       ['Protocol', q.protocol], ['Reference', q.paymentRef]].filter(([, v]) => v)));
 }
 
@@ -186,6 +212,15 @@ function comments(record, reload) {
     form);
 }
 
+/** working says that somebody else is at the case. */
+const working = (claim) => claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '. You can decide all the same; the first decision stands.');
+
+/** claimOf is the claim of an open case as it stands now; null: none, or not to be seen. */
+async function claimOf(id, options) {
+  const open = api.may('reviewer', 'auditor') ? await api.maybe(`/queue${api.query({q: id, limit: 1})}`, options) : null;
+  return open?.data?.find((item) => item.txnId === id) ?? null;
+}
+
 /** claimView tells whose case it is and lets it be taken or given back. */
 function claimView(record, claim, reload) {
   if (record.disposition || record.verdict !== 'REVIEW' || !api.may('reviewer')) return null;
@@ -220,24 +255,24 @@ export async function showCase(place, {id}, go) {
     const record = proven?.record ?? told1;
     current = {record, claim, names};
     const undecided = record.verdict === 'REVIEW' && !record.disposition;
-    const act = (disposition) => decide(record, disposition, {claim, names, unseen: marks.filter((m) => !m.checked).length, then: reload});
+    const act = (disposition) => decide(record, disposition, {claim: current.claim, names, unseen: marks.filter((m) => !m.checked).length, then: reload});
     put(into, h('div', {class: 'titlebar'}, h('h1', null, payment(record)), badge(record.verdict), record.disposition && badge(record.disposition), record.sarEscalated && !record.disposition && badge('ESCALATE_SAR')),
-      h('p', {class: 'sentence'}, sentence(record, ladder)),
-      claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '. You can decide all the same; the first decision stands.'),
+      h('p', {class: 'sentence'}, sentence(record, ladder), differing(record) && h('span', {class: 'quiet', id: 'differing'}, ` ${differing(record)}.`)),
+      h('div', {id: 'working', role: 'status'}, working(claim)),
       record.proposed && !record.disposition && h('p', {class: 'note'}, `${record.proposed.by} proposed `, badge(record.proposed.disposition), ' ', when(record.proposed.at), record.proposed.notes && h('q', null, record.proposed.notes), record.proposed.by === officer() ? ' It waits for a second officer; until then you can take it back.' : ' A second officer has to confirm.',
         api.may('reviewer') && [' ', h('button', {type: 'button', class: 'small', onclick: () => withdraw(record, reload)}, record.proposed.by === officer() ? 'Take it back …' : 'Withdraw …')]),
       record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy ?? 'an officer'} `, when(record.reviewedAt), record.notes && h('q', null, record.notes),
         record.confirms && h('span', {id: 'first'}, ` Proposed by ${record.confirms.by} `, when(record.confirms.at), '.', record.confirms.notes && h('q', null, record.confirms.notes)),
         told(leaveWords(record), 'leave'), record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       record.payment && h('p', {class: 'note'}, told(paymentWords(record.payment), 'payment'), told(paymentWords(record.lateSettlement), 'late')),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && (proven ? proofBroken(proven.differs) : proofBadge(record, {differs: (held) => reload(held), changed: () => reload()})), claimView(record, claim, reload),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), listNote(record, await listDay(record)), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && (proven ? proofBroken(proven.differs) : proofBadge(record, {differs: (held) => reload(held), changed: () => reload()})), claimView(record, claim, reload),
         api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),
       h('div', {class: 'columns'},
-        h('div', null, deciding(record, ladder, names), await hits(record, marks), places(record), await history(record)),
-        h('div', null, parties(record), await spend(record), comments(record, reload))),
+        h('div', null, ...await evidenceOf(record, ladder, names, marks), await history(record)),
+        h('div', null, parties(record), thatDay(record, ladder), await spend(record), comments(record, reload))),
       ladder && h('details', {class: 'card'}, h('summary', null, 'All rules, in order'), ladderView(ladder)),
       h('details', {class: 'card'}, h('summary', null, 'In force at the time, and digests'), facts([['Policy version', record.policyVersion], ['Rule set', record.ruleSet], ['List version', record.listVersion], ['List digest', h('span', {class: 'mono'}, record.listDigest ?? '–')],
         ['Matcher', record.matcherVersion], ['Leaf hash', h('span', {class: 'mono'}, record.leafHash)], ['Node', record.node], ['API key', record.keyId], ['Request', record.requestId]])));
@@ -250,8 +285,13 @@ export async function showCase(place, {id}, go) {
   async function look() {
     const before = current.record;
     if (before.disposition || before.verdict !== 'REVIEW') return;
-    const now = await api.call(`/audit/${id}`, {poll: true});
+    const [now, claim] = await Promise.all([api.call(`/audit/${id}`, {poll: true}), claimOf(id, {poll: true}).catch(() => current.claim)]);
     if (before !== current.record) return;
+    if (claim?.assignee !== current.claim?.assignee) { // Seen live; it moves nothing but its own line.
+      current.claim = claim;
+      put(place.querySelector('#working'), working(claim));
+      place.querySelector('.claim')?.replaceWith(claimView(before, claim, reload));
+    }
     const what = now.disposition ? [`${now.reviewedBy ?? 'Somebody'} decided this case meanwhile: `, badge(now.disposition), '.'] : now.proposed && !before.proposed ? [`${now.proposed.by} proposed meanwhile: `, badge(now.proposed.disposition), '.'] :
       before.proposed && !now.proposed ? ['What was proposed was withdrawn meanwhile.'] : (now.comments ?? []).length > (before.comments ?? []).length ? ['Somebody commented meanwhile.'] : null;
     if (what && !news.childElementCount) put(news, h('p', {class: 'note warn'}, what, ' ', h('button', {type: 'button', class: 'small', onclick: reload}, 'Show')));

@@ -4,8 +4,8 @@
 import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when, due} from './dom.js';
 import * as api from './api.js';
 import {keys} from './keys.js';
-import {load, hits} from './case.js';
-import {sentence, deciding} from './words.js';
+import {load, evidenceOf} from './case.js';
+import {sentence} from './words.js';
 import {decide, verbs} from './decide.js';
 import {ask as askFor} from './ask.js';
 import {officer, signs} from './who.js';
@@ -13,6 +13,9 @@ import {next as nextCase, within} from './next.js';
 
 const every = 5000;
 const bulkMax = 100;
+const pageSize = 50;
+const pollMax = 500; // Cases that are read anew; one call takes no more.
+const lookupsMax = 10; // Cases of a poll of which it is asked who decided them.
 const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'payeeOf', 'assignee', 'q', 'sort'];
 
 /** others are the rules that a case triggered beside the gravest. */
@@ -32,6 +35,7 @@ export async function showQueue(place, _params, go) {
   let cursor = null;
   let at = null;
   let seen = 0;
+  let shown = pageSize; // How many cases were asked for.
   let marks = {id: null, boxes: []}; // Of the preview: which hits are compared.
 
   const rules = Object.keys((await api.maybe('/policy'))?.modes ?? {}); // None for a key of one operator: it types the rule.
@@ -75,7 +79,7 @@ export async function showQueue(place, _params, go) {
     try {
       const {record, ladder, claim, names} = await load(id);
       const own = [];
-      const found = await hits(record, own);
+      const found = await evidenceOf(record, ladder, names, own);
       if (mine !== seen) return;
       marks = {id, boxes: own};
       const act = (disposition) => decide(record, disposition, {claim, names, unseen: unseenOf(record), then: (answer) => settled(id, answer)});
@@ -83,7 +87,7 @@ export async function showQueue(place, _params, go) {
         h('p', {class: 'sentence'}, sentence(record, ladder)), claim?.slaDueAt && h('p', {class: 'meta'}, due(claim)),
         record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
         officerMay && !record.disposition && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, key === 'ESCALATE_SAR' ? 'S' : verb.word[0])))),
-        deciding(record, ladder, names), found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
+        found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
     } catch (error) {
       if (mine === seen) put(preview, h('p', {class: 'note bad'}, error.message));
     } finally {
@@ -118,19 +122,26 @@ export async function showQueue(place, _params, go) {
     put(totals, items.length === 0 ? 'Nothing is waiting.' : `${items.length}${cursor ? ' and more' : ''} ${items.length === 1 ? 'case' : 'cases'}`);
   }
 
-  const ask = (poll, after) => api.call(`/queue${api.query({...filter, limit: 50, cursor: after})}`, {poll});
+  const ask = (poll, after, limit = pageSize) => api.call(`/queue${api.query({...filter, limit, cursor: after})}`, {poll});
+
+  /** leftOf tells of cases that are not among those read any more which of them somebody decided. */
+  async function leftOf(gone1) {
+    const records = await Promise.all(gone1.slice(0, lookupsMax).map((item) => api.maybe(`/audit/${item.txnId}`, {poll: true}).catch(() => null)));
+    return new Set(records.filter((r) => r?.disposition).map((r) => r.txnId));
+  }
 
   async function refresh(first) {
-    const page = await ask(!first);
-    cursor = page.nextCursor;
+    const page = await ask(!first, undefined, Math.min(pollMax, shown));
+    if (shown <= pollMax) cursor = page.nextCursor;
+    const there = new Map(page.data.map((item) => [item.txnId, item]));
     const before = new Set(items.map((item) => item.txnId));
     const fresh = page.data.filter((item) => !before.has(item.txnId));
-    const left = items.filter((item) => !page.data.some((x) => x.txnId === item.txnId));
-    const busy = !first && at;
-    // New cases come below the selected one. A case that left the queue stays in its place,
-    // greyed, until it is no longer selected.
-    const kept = items.map((item) => page.data.find((x) => x.txnId === item.txnId) ?? (busy && item.txnId === at && page.data.length < 50 ? item : page.data.length < 50 ? null : item)).filter(Boolean);
-    items = first ? page.data : [...kept, ...fresh];
+    const left = items.slice(0, pollMax).filter((item) => !there.has(item.txnId));
+    const decided = first ? new Set() : await leftOf(left);
+    // New cases come below the selected one. A case that was decided stays in its place until it is no longer selected; one that only
+    // stands further behind by now, because others came before it, is not lost.
+    const stays = (item) => item.txnId === at || (page.nextCursor && !decided.has(item.txnId));
+    items = first ? page.data : [...items.map((item) => there.get(item.txnId) ?? (!left.includes(item) || stays(item) ? item : null)).filter(Boolean), ...fresh];
     for (const item of items) {
       const element = row(item);
       element.classList.toggle('selected', item.txnId === at);
@@ -143,7 +154,7 @@ export async function showQueue(place, _params, go) {
       }
     }
     showTotals();
-    if (!first && (fresh.length || left.length)) say([fresh.length && `${fresh.length} new ${fresh.length === 1 ? 'case' : 'cases'}`, left.length && `${left.length} decided elsewhere`].filter(Boolean).join(', '));
+    if (!first && (fresh.length || decided.size)) say([fresh.length && `${fresh.length} new ${fresh.length === 1 ? 'case' : 'cases'}`, decided.size && `${decided.size} decided elsewhere`].filter(Boolean).join(', '));
     if (!at && items.length && matchMedia('(min-width: 1000px)').matches) select1(items[0].txnId);
     if (items.length === 0 && !at) put(preview, h('p', {class: 'quiet'}, 'Nothing is selected.'));
     more.hidden = !cursor;
@@ -151,6 +162,7 @@ export async function showQueue(place, _params, go) {
 
   const more = h('button', {type: 'button', onclick: async () => {
     const page = await ask(false, cursor);
+    shown += pageSize;
     cursor = page.nextCursor;
     for (const item of page.data) if (!rows.has(item.txnId)) {
       items.push(item);

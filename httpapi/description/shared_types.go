@@ -106,8 +106,14 @@ type Party struct {
 	List     string   `json:"list"`
 	EntryID  string   `json:"entryId,omitempty" doc:"its id on a list beside OFAC's"`
 	Programs []string `json:"programs"`
+	Aliases  []Alias  `json:"aliases,omitempty" doc:"its other names, the strong ones first; 60 at most"`
 	Facts    []Fact   `json:"facts"`
 	Context  []string `json:"context,omitempty"`
+}
+
+type Alias struct {
+	Name string `json:"name"`
+	Weak bool   `json:"weak,omitempty" doc:"the list calls it weak: alone it is no hit"`
 }
 
 type PartyMatch struct {

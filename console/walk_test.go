@@ -250,7 +250,7 @@ func TestAccessibility(t *testing.T) {
 	w.signIn(s.Key)
 	walk := func(kind string) {
 		for _, p := range [][2]string{
-			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
+			{"/", "Overview"}, {"/inbox", "Inbox"}, {"/party?state=all", "Parties"}, {"/search?q=maduro", "Search"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
 			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/cleared", "Cleared pairs"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
 			{"/foresight", "Foresight"}, {"/foresight/backtests/" + backtest, "Backtest"}, {"/foresight/shadows/" + shadow, "Shadow"}, {"/foresight/retro/" + retro, "Looking back"}, {"/policy?from=" + backtest, "Policy"},
 			{"/activity", "Activity"}, {"/learning", "Learning"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
@@ -284,7 +284,7 @@ func TestAccessibility(t *testing.T) {
 	w.shows("#verdict", "refused")
 	check("a policy that is refused")
 	w.do(emulation.SetDeviceMetricsOverride(390, 844, 2, true))
-	for _, path := range []string{"/queue", "/case/" + d.name, "/", "/policy", "/lists", "/foresight/backtests/" + backtest, "/foresight", "/activity?show=changes", "/alerts", "/reports", "/cleared"} {
+	for _, path := range []string{"/inbox", "/party?state=all", "/search?q=maduro", "/queue", "/case/" + d.name, "/", "/policy", "/lists", "/foresight/backtests/" + backtest, "/foresight", "/activity?show=changes", "/alerts", "/reports", "/cleared"} {
 		w.at(path, "")
 		check("phone " + path)
 		require.LessOrEqual(t, w.value(`document.documentElement.scrollWidth - innerWidth`), "0", fmt.Sprintf("%s is wider than a phone", path))

@@ -81,6 +81,7 @@ func TestOneCaseOfParty(t *testing.T) {
 	require.Equal(t, []string{late, over, mine, early}, txnsOf(page, "payments"))
 	require.ElementsMatch(t, []string{late, over, mine}, txnsOf(page, "reviews"))
 	require.Equal(t, mine, textOf(page, "reviews", "0", "txnId"), "what agrees of the identity ranks first")
+	require.Equal(t, `[{"kind":"date of birth","asked":"1976-10-05","listed":"05 Oct 1976","agrees":true},{"kind":"nationality","asked":"RU","listed":"Russia","agrees":true}]`, page.Get("identity").String())
 	require.Equal(t, "not he", textOf(page, "acts", "0", "reason"))
 	require.Equal(t, "R10_SINGLE_TX_LIMIT", textOf(page, "payments", "1", "rules", "0"))
 	require.Equal(t, "R21_POSSIBLE_NAME_MATCH", textOf(page, "payments", "1", "rules", "1"))

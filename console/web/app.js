@@ -3,6 +3,9 @@
 
 import {h, put, say} from './dom.js';
 import * as api from './api.js';
+import {showInbox} from './inbox.js';
+import {showParties, showParty} from './party.js';
+import {showSearch} from './search.js';
 import {showQueue} from './queue.js';
 import {showCase} from './case.js';
 import {showOverview} from './overview.js';
@@ -24,6 +27,7 @@ import {flush} from './drafts.js';
 const reader = ['reviewer', 'auditor'];
 const pages = [
   {path: '', title: 'Overview', show: showOverview, roles: ['operator', 'screener', 'reviewer', 'auditor', 'policy', 'ops']},
+  {path: 'inbox', group: 'Work', title: 'Inbox', show: showInbox, roles: reader, whole: true},
   {path: 'queue', group: 'Work', title: 'Queue', show: showQueue, roles: reader},
   {path: 'case/:id', group: 'Work', title: 'Case', show: showCase, hidden: true},
   {path: 'alerts', group: 'Work', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
@@ -31,6 +35,8 @@ const pages = [
   {path: 'sanctions', group: 'Work', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
   {path: 'sanctions/:id', title: 'Sanctions case', show: showSanctionsCase, hidden: true, roles: reader, whole: true},
   {path: 'proposals', group: 'Work', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'party', group: 'Parties', title: 'Parties', show: showParties, roles: reader, whole: true},
+  {path: 'party/:id', group: 'Parties', title: 'Party', show: showParty, hidden: true, roles: reader, whole: true},
   {path: 'agents', group: 'Parties', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'agents/:id', title: 'Agent', show: showAgent, hidden: true},
   {path: 'fleets', group: 'Parties', title: 'Fleets', show: showFleets, roles: ['operator', 'reviewer', 'auditor', 'policy']},
@@ -49,6 +55,7 @@ const pages = [
   {path: 'foresight/retro/:id', title: 'Retro-screening', show: showRetro, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'playground', group: 'Rules', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
   {path: 'activity', group: 'History', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
+  {path: 'search', group: 'History', title: 'Search', show: showSearch, roles: reader, whole: true},
   {path: 'learning', group: 'History', title: 'Learning', show: showLearning, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'cluster', group: 'System', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
 ];

@@ -70,9 +70,9 @@ func compile(payees []payee, first uint32, between func()) *ofac.Index {
 		if p.unnamed || len(p.name) > nameBytesMax {
 			continue
 		}
-		kind := ofac.Individual
-		if p.business {
-			kind = ofac.Company
+		kind := ofac.Company
+		if p.person {
+			kind = ofac.Individual
 		}
 		entities = append(entities, ofac.Entity{
 			UID: first + uint32(i) + 1, Type: kind, Lists: ofac.ListSDN, Sublists: []string{"records"},

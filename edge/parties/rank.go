@@ -114,8 +114,9 @@ func (w *Work) clock(now engine.Time, add func(part string, points int, why stri
 	switch {
 	case w.DueAt != 0 && now >= w.DueAt:
 		add("clock", rankOverdue, "its time is over")
-	case w.DueAt > w.OpenedAt:
-		add("clock", int(waited/engine.Second*rankTime/max((w.DueAt-w.OpenedAt)/engine.Second, 1)), "part of its time is over")
+	case w.DueAt != 0 && w.DueAt > w.OpenedAt:
+		share := waited / engine.Second * rankTime / max((w.DueAt-w.OpenedAt)/engine.Second, 1)
+		add("clock", int(min(share, rankTime)), "part of its time is over")
 	default:
 		days := min(int(waited/engine.DayLength), rankDaysMost)
 		add("clock", days*rankDay, "it waits "+numbered(days, "day", "days"))

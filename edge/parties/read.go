@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"railguard/edge/recorded"
 	"railguard/engine"
@@ -65,7 +66,7 @@ func (t *told) readPayee(x *leafjson.Screen) {
 	text := func(tag leaf.Tag) string { return recorded.ReadText(x.Edge.Get(tag)) }
 	p := &t.payee
 	p.name = text(leaf.TagName)
-	p.business = text(leaf.TagPartyType) == "BUSINESS" || text(leaf.TagPartyType) == "EXCHANGE"
+	p.person = strings.EqualFold(text(leaf.TagPartyType), "individual")
 	if wallet := text(leaf.TagWallet); wallet != "" {
 		p.addWallet(wallet)
 	}

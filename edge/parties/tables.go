@@ -90,11 +90,11 @@ type Link struct {
 
 // payee is a counterparty: everybody whose name has the same form.
 type payee struct {
-	name     string // As the newest record writes it.
-	form     string
-	links    []Link
-	business bool
-	unnamed  bool // It is known by a wallet or an identifier alone.
+	name    string // As the newest record writes it.
+	form    string
+	links   []Link
+	person  bool
+	unnamed bool // It is known by a wallet or an identifier alone.
 }
 
 func (p *payee) addLink(link Link) {
@@ -185,7 +185,7 @@ func (t *tables) add(x *told, readBack bool) {
 func (t *tables) addPayee(p *payee, isNewest bool) uint32 {
 	number, known := t.byForm[p.form]
 	if !known {
-		t.payees = append(t.payees, payee{name: p.name, form: p.form, business: p.business, unnamed: p.unnamed})
+		t.payees = append(t.payees, payee{name: p.name, form: p.form, person: p.person, unnamed: p.unnamed})
 		number = uint32(len(t.payees))
 		t.byForm[p.form] = number
 	}

@@ -50,6 +50,7 @@ type Index struct {
 	next       uint64        // The leaf to read next.
 	from       uint64        // All leaves from here to next were read.
 	since      engine.Time   // The time of the oldest leaf that was read; 0: none.
+	slow       bool          // A caller waited in vain for what is older; until all is read the next ones wait for what is new alone.
 	generation uint64        // Counts how often the tables were made anew; numbers of payees and parties are good within one.
 	full       bool          // Something older was left out, because the index is bounded.
 	lost       bool          // A leaf could not be read on any node.
@@ -95,7 +96,9 @@ func (x *Index) Catch(ctx context.Context, patience time.Duration) Coverage {
 		x.begin(history)
 		wanted, moved := history.Size(), x.moved
 		covered := Coverage{Complete: x.former && !x.full && !x.lost && x.next >= wanted, Since: x.since, Compared: x.comparedAll()}
-		caught := x.next >= wanted && (x.former || x.full) && covered.Compared
+		whole := (x.former || x.full) && covered.Compared
+		caught := x.next >= wanted && (whole || x.slow)
+		x.slow = x.slow && !whole
 		x.mutex.Unlock()
 		if caught {
 			return covered
@@ -103,6 +106,9 @@ func (x *Index) Catch(ctx context.Context, patience time.Duration) Coverage {
 		select {
 		case <-moved:
 		case <-timer.C:
+			x.mutex.Lock()
+			x.slow = true
+			x.mutex.Unlock()
 			return covered
 		case <-ctx.Done():
 			return covered

@@ -29,7 +29,8 @@ type wholeParty struct {
 	sums     tally // Of all payments found.
 	own      tally // Of the party's own alone.
 	payments []parties.Payment
-	left     int // Payments that were summed and are not shown.
+	score    uint16 // The best likeness to the entry of the party's own payments.
+	left     int    // Payments that were summed and are not shown.
 	work     []work
 	records  map[uint64]bool // The leaves of all payments found.
 }
@@ -49,6 +50,7 @@ func (b *Room) showParty(c *border.Request) (border.Answer, error) {
 	m := c.Out[:0]
 	b.writePartyHead(c, &m, &whole.party)
 	writeListedNow(c, &m, &whole.party)
+	b.writeCompared(c, &m, whole)
 	m.Object("sums", whole.sums.members())
 	m.Object("ownSums", whole.own.members())
 	if err := b.writePage(c, &m, whole); err != nil {
@@ -98,6 +100,7 @@ func (b *Room) gatherParty(c *border.Request, view *fsm.View) (*wholeParty, erro
 		}
 		if own {
 			whole.own.add(p)
+			whole.score = max(whole.score, p.Score)
 		}
 		whole.sums.add(p)
 		whole.records[p.Leaf] = true
@@ -179,6 +182,57 @@ func writeListedNow(c *border.Request, m *strictjson.Members, party *parties.Par
 		m.Null("listedToday")
 	}
 	m.Bool("listedSince", (walletListed || found.Outcome != ofac.Clear) && !party.Entry.IsHit())
+}
+
+// Bounds of what is shown of a listed entry.
+const (
+	entryFactsMost = 100
+	entryNamesMost = 50
+)
+
+// writeCompared writes what the list says of the entry that was hit, and where the party's own payments
+// agree with it or differ.
+func (b *Room) writeCompared(c *border.Request, m *strictjson.Members, whole *wholeParty) {
+	if whole.score == 0 {
+		m.Null("likeness")
+	} else {
+		m.Score("likeness", int32(whole.score))
+	}
+	names, facts, identity := []string{}, []strictjson.Members{}, []strictjson.Members{}
+	list, uid := c.Published().List(), whole.party.Entry.UID
+	if list != nil && uid != 0 {
+		entry, _ := list.Entry(uid)
+		for _, name := range entry.Names[:min(len(entry.Names), entryNamesMost)] {
+			names = append(names, name.Full)
+		}
+		for _, fact := range entry.Facts[:min(len(entry.Facts), entryFactsMost)] {
+			var item strictjson.Members
+			item.Text("kind", fact.Kind.String())
+			item.Optional("label", fact.Label)
+			item.Text("value", fact.Value)
+			facts = append(facts, item)
+		}
+		seen := map[ofac.Context]bool{}
+		for i := range whole.payments {
+			p := &whole.payments[i]
+			context := b.index.ContextOf(p.Leaf)
+			if p.Party != whole.number || seen[context] || context == (ofac.Context{}) {
+				continue
+			}
+			seen[context] = true
+			for _, agreement := range list.Agreements(uid, &context) {
+				var item strictjson.Members
+				item.Text("kind", agreement.Kind.String())
+				item.Text("asked", agreement.Asked)
+				item.Text("listed", agreement.Listed)
+				item.Bool("agrees", agreement.Agrees)
+				identity = append(identity, item)
+			}
+		}
+	}
+	m.List("identity", identity)
+	m.Texts("entryNames", names)
+	m.List("entryFacts", facts)
 }
 
 // writePage writes the payments, what waits, and what was done.

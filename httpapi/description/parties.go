@@ -149,10 +149,23 @@ type WholeParty struct {
 		Name    string `json:"name,omitempty"`
 		Score   Number `json:"score,omitempty"`
 	} `json:"listedToday" doc:"what the active list says of the payee"`
-	ListedSince bool        `json:"listedSince" doc:"the active list names the payee, and the payments of this party hit nobody"`
-	Sums        PaymentSums `json:"sums" doc:"of all payments found, by likeness too"`
-	OwnSums     PaymentSums `json:"ownSums" doc:"of the party's own"`
-	Alike       []struct {
+	ListedSince bool    `json:"listedSince" doc:"the active list names the payee, and the payments of this party hit nobody"`
+	Likeness    *Number `json:"likeness" doc:"the best of the party's own payments to the entry"`
+	Identity    []struct {
+		Kind   string `json:"kind"`
+		Asked  string `json:"asked"`
+		Listed string `json:"listed"`
+		Agrees bool   `json:"agrees"`
+	} `json:"identity" doc:"facts that the party's own payments and the entry both tell"`
+	EntryNames []string `json:"entryNames"`
+	EntryFacts []struct {
+		Kind  string `json:"kind"`
+		Label string `json:"label,omitempty"`
+		Value string `json:"value"`
+	} `json:"entryFacts"`
+	Sums    PaymentSums `json:"sums" doc:"of all payments found, by likeness too"`
+	OwnSums PaymentSums `json:"ownSums" doc:"of the party's own"`
+	Alike   []struct {
 		Name     string `json:"name"`
 		Likeness Number `json:"likeness"`
 		Why      string `json:"why"`

@@ -128,9 +128,10 @@ type tableOf[R any, P pageOf[R]] struct {
 	of   func(*tables) *Table[R, P]
 	code func(*coder, *R)
 
-	from  uint64 // The position of the very first row.
-	queue bool   // Rows are dropped at the front, so a snapshot says where the table begins. Each row came with a leaf.
-	gaps  *gapsOf[R]
+	from     uint64 // The position of the very first row.
+	queue    bool   // Rows are dropped at the front, so a snapshot says where the table begins. Each row came with a leaf, but of a leafless table.
+	leafless bool   // Its rows come without leaves, so their positions are bounded by leaflessMost alone.
+	gaps     *gapsOf[R]
 
 	// mark returns a position up to which a tick has looked at the rows, and the member of
 	// snapshotMeta that stores it.
@@ -186,11 +187,22 @@ func (d *tableOf[R, P]) noteTable(t *tables, meta *snapshotMeta) {
 	}
 }
 
+// leaflessMost is more positions than records can ever take, and far from where positions overflow.
+const leaflessMost = 1 << 56
+
+// positionsMost bounds the positions of a table that is dropped at the front.
+func (d *tableOf[R, P]) positionsMost(size uint64) uint64 {
+	if d.leafless {
+		return leaflessMost
+	}
+	return size
+}
+
 // startTable makes a restored table begin where noteTable stored.
 func (d *tableOf[R, P]) startTable(t *tables, meta *snapshotMeta) error {
 	first := d.from
 	if d.queue {
-		if len(meta.Firsts) == 0 || meta.Firsts[0] > meta.Size {
+		if len(meta.Firsts) == 0 || meta.Firsts[0] > d.positionsMost(meta.Size) {
 			return errRow
 		}
 		first, meta.Firsts = meta.Firsts[0], meta.Firsts[1:]
@@ -302,7 +314,7 @@ func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *
 // checkRows checks that Apply can rely on the rows of a restored state.
 func (d *tableOf[R, P]) checkRows(m *Machine) error {
 	table := d.of(&m.tables)
-	if d.queue && table.Next() > m.size {
+	if d.queue && table.Next() > d.positionsMost(m.size) {
 		return errPositions
 	}
 	if d.mark != nil {
@@ -494,6 +506,8 @@ type (
 	alertPage      = [16]AlertRow
 	sarPage        = [16]SARRow
 	sanctionsPage  = [8]SanctionsRow
+	workPage       = [16]workRow
+	draftPage      = [8]draftRow
 	cursorPage     = [16]cursorRow
 	deadLetterPage = [16]deadLetterRow
 )

@@ -19,6 +19,8 @@ type desk struct {
 	proposalAt map[[16]byte]uint64 // Positions of open proposals, by topic.
 	alertAt    map[alertKey]uint64
 	caseAt     map[caseKey]uint64 // Position of the newest case of a pair.
+	workAt     map[uint64]uint64
+	draftAt    map[draftKey]uint64
 }
 
 // paymentLedger is the part of the ledger that the desk uses.
@@ -34,6 +36,7 @@ func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger,
 	return &desk{
 		core: c, deskTables: t, registry: registry, payments: payments, calendar: calendar,
 		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{}, caseAt: map[caseKey]uint64{},
+		workAt: map[uint64]uint64{}, draftAt: map[draftKey]uint64{},
 	}
 }
 
@@ -46,6 +49,8 @@ type deskTables struct {
 	alerts       Table[AlertRow, alertPage]
 	sars         Table[SARRow, sarPage]
 	cases        Table[SanctionsRow, sanctionsPage]
+	works        Table[workRow, workPage]
+	drafts       Table[draftRow, draftPage]
 
 	openReviews int         // Derived from reviews.
 	alertsOpen  AlertCounts // Derived from alerts.
@@ -100,6 +105,8 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetSAR() },
 	},
 	sanctionsDeclaration,
+	workDeclaration,
+	draftDeclaration,
 }
 
 // deskDerived are the tables that are derived from others.

@@ -213,6 +213,10 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.desk.applySAR)
 	case wire.KindSanctions:
 		applyBody(m, record.Body, r, m.desk.applySanctions)
+	case wire.KindWork:
+		applyBody(m, record.Body, r, m.desk.applyWork)
+	case wire.KindDraft:
+		applyBody(m, record.Body, r, m.desk.applyDraft)
 	case wire.KindRetro:
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
 	case wire.KindConfirm:

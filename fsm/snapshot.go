@@ -67,6 +67,8 @@ const (
 	sectionStatuses
 	sectionStagedWhole
 	sectionSanctions
+	sectionWorks
+	sectionDrafts
 	sectionEnd uint16 = 0xffff
 )
 

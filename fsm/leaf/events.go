@@ -232,6 +232,21 @@ type Acknowledged struct {
 	Reason string `leaf:"reason,edge"`
 }
 
+// Worked is who works from now on on an alert, a sanctions case, a report or a BLOCK, or a comment
+// on it.
+type Worked struct {
+	Op         string      `leaf:"op" event:"1" doc:"claimed, released, assigned or commented"`
+	TxnID      string      `leaf:"txnId,omitempty" event:"2"`
+	Report     bool        `leaf:"report,omitempty" event:"3" doc:"it is about the report on the transaction"`
+	AlertID    string      `leaf:"alertId,omitempty" event:"4"`
+	CaseID     string      `leaf:"caseId,omitempty" event:"5"`
+	Assignee   *string     `leaf:"assignee,omitempty" event:"6" doc:"empty where nobody is; absent from a comment"`
+	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty" event:"7"`
+
+	By      string `leaf:"by,edge"`
+	Comment string `leaf:"comment,edge"`
+}
+
 // Run says which run of retro-screening a leaf belongs to.
 type Run struct {
 	RetroID string `leaf:"retroId" doc:"the event id of the first leaf of the run"`

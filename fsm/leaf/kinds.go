@@ -35,6 +35,7 @@ const (
 	KindActWithdrawn    = "act.withdrawn"
 	KindAlertOpened     = "alert.opened"
 	KindAcknowledged    = "alert.acknowledged"
+	KindWorked          = "work.changed"
 	KindSARMoved        = "sar.moved"
 	KindSanctionsOpened = "sanctions.opened"
 	KindSanctionsAgain  = "sanctions.blocked_again"

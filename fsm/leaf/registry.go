@@ -86,6 +86,7 @@ var Kinds = []Kind{
 	due(OfAlerts, DueSanctionsLate, SanctionsDue{}),
 	unanswered(byAnother, own(OfAlerts, KindAlertOpened, AlertOpened{})),
 	own(OfAlerts, KindAcknowledged, Acknowledged{}),
+	own(OfAlerts, KindWorked, Worked{}),
 	own(OfInstitution, KindRetroBegun, RetroBegun{}),
 	unanswered(byCluster, own(OfAlerts, KindRetroHit, RetroHit{})),
 	unanswered(byCluster, own(OfInstitution, KindRetroEnded, RetroEnded{})),

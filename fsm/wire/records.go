@@ -52,10 +52,12 @@ const (
 	KindRetire
 	KindSanctions
 	KindPay
+	KindWork
+	KindDraft
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindPay
+const KindNewest = KindDraft
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.

@@ -195,11 +195,7 @@ func waitingOf(c *border.Request, view *fsm.View) *waitingActs {
 
 // maySecond says why the caller may not confirm a proposal; "": he may.
 func maySecond(c *border.Request, view *fsm.View, waiting *fsm.Waiting) string {
-	var own *wire.APIKey
-	if row := c.Key.Caller.Key.Row; row != 0 {
-		own = view.Settings().Keys[row-1]
-	}
-	why := seconding[fsm.Seconds(view.Time, waiting.Key, own)]
+	why := seconding[fsm.Seconds(view.Time, waiting.Key, ownKey(c, view))]
 	if why == "" && !c.Key.May(fsm.ActRoles(waiting.Kind)) {
 		why = "this key lacks the role"
 	}

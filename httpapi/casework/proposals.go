@@ -129,6 +129,29 @@ func writeWaiting(c *border.Request, m *strictjson.Members, view *fsm.View, wait
 	return nil
 }
 
+// ownKey returns the caller's key as the state has it; nil: the machine.
+func ownKey(c *border.Request, view *fsm.View) *wire.APIKey {
+	if row := c.Key.Caller.Key.Row; row != 0 {
+		return view.Settings().Keys[row-1]
+	}
+	return nil
+}
+
+// ownProposals returns the records on which the caller has proposed a disposition that is still open.
+func ownProposals(c *border.Request, view *fsm.View) map[uint64]bool {
+	key, own := ownKey(c, view), map[uint64]bool{}
+	if key == nil {
+		return own // The machine proposes nothing.
+	}
+	view.Proposals(0, true, func(waiting fsm.Waiting) bool {
+		if waiting.Disposition != 0 && waiting.Key.Subject() == key.Subject() {
+			own[waiting.Leaf] = true
+		}
+		return true
+	})
+	return own
+}
+
 // shownOfProposal are the members of a proposal's leaf that are shown beside its content.
 var shownOfProposal = []string{"proposalId", "twoPersons", "act", "txnId", "disposition", "caseId", "keyId", "from", "to", "proposedBy"}
 

@@ -99,7 +99,7 @@ func walkQueue(c *border.Request, view *fsm.View, q *queueFilter, wanted queueOr
 	var failed error
 	visit := func(row fsm.ReviewRow) bool {
 		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
-		if !wanted.behind(&item) || slices.Contains(q.skipped, row.Leaf) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
+		if !wanted.behind(&item) || slices.Contains(q.skipped, row.Leaf) || q.proposed[row.Leaf] || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
 			return true
 		}
 		border.RestBetween(c)

@@ -26,8 +26,9 @@ type queueFilter struct {
 	slaBreached bool
 	wait        engine.Time // The policy's review.sla; 0: not set.
 	sort        string
-	freeFor     string   // Only reviews that nobody else holds; "": all.
-	skipped     []uint64 // Leaves of reviews to skip, at most BulkMax.
+	freeFor     string          // Only reviews that nobody else holds; "": all.
+	skipped     []uint64        // Leaves of reviews to skip, at most BulkMax.
+	proposed    map[uint64]bool // Leaves of reviews on which the caller has proposed something; nil: all count.
 }
 
 var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}

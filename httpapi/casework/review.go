@@ -47,7 +47,7 @@ func review(c *border.Request) (border.Answer, error) {
 	}, nil)
 }
 
-// withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes a proposal back, and
+// withdraw is POST /v1/reviews/{txnId}/withdraw: a person takes a proposal back, his own too, and
 // the case stays open.
 func withdraw(c *border.Request) (border.Answer, error) {
 	l, err := c.ScreenRecord()

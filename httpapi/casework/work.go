@@ -89,7 +89,7 @@ func (b *Room) collectWork(c *border.Request, view *fsm.View) (all []work, err e
 		if row.Later != 0 {
 			return true
 		}
-		w := work{kind: workAlert, leaf: row.Leaf, at: row.At}
+		w := work{kind: workAlert, leaf: row.Leaf, at: row.At, due: AlertDue(row.At, view.Settings().Policy)}
 		if row.Kind == wire.AlertRetroHit {
 			w.kind = workRetro
 		}
@@ -111,7 +111,35 @@ func (b *Room) collectWork(c *border.Request, view *fsm.View) (all []work, err e
 		return add(work{kind: workReport, leaf: row.First, record: row.Leaf, due: row.DueAt})
 	})
 	b.completeWork(all)
+	takeClaims(view, all)
 	return all, err
+}
+
+// takeClaims gives every piece of work the claim on it. That of a review is in its own row.
+func takeClaims(view *fsm.View, all []work) {
+	claims := map[uint64]*fsm.Claim{}
+	view.Works(func(subject uint64, claim *fsm.Claim) bool {
+		claims[subject] = claim
+		return true
+	})
+	for i := range all {
+		if w := &all[i]; w.kind != workReview {
+			w.claim = claims[w.subject()]
+		}
+	}
+}
+
+// subject is what a claim of a piece of work names.
+func (w *work) subject() uint64 {
+	switch w.kind {
+	case workBlock:
+		return wire.WorkSubject(wire.WorkCase, w.leaf)
+	case workAlert, workRetro:
+		return wire.WorkSubject(wire.WorkAlert, w.leaf)
+	case workReport:
+		return wire.WorkSubject(wire.WorkReport, w.record)
+	}
+	return wire.WorkSubject(wire.WorkRecord, w.record)
 }
 
 // alertsOfRecords are the kinds of alerts whose subject may be a recorded payment.

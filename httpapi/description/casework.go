@@ -63,7 +63,7 @@ var caseworkOperations = []Operation{
 	{
 		Name: "withdrawAct", Route: "POST /v1/proposals/{id}/withdraw", Tag: "reviews", Scope: Institution, Roles: "reviewer policy",
 		Summary:    "Withdraw a proposal",
-		Text:       "A proposed disposition is withdrawn by another person alone; anything else by its proposer, too.",
+		Text:       "Whoever may do the act takes it back, its proposer too.",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Reason *string `json:"reason,omitempty" length:"-FieldMax"`

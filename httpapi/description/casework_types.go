@@ -153,6 +153,11 @@ type Alert struct {
 	Text              string    `json:"text"`
 	State             string    `json:"state" enum:"open acknowledged"`
 	OpenedAt          Time      `json:"openedAt"`
+	DueAt             Time      `json:"dueAt" doc:"until when it may wait: as long as a review (review.sla), or 72 hours"`
+	Overdue           bool      `json:"overdue"`
+	Assignee          *string   `json:"assignee" doc:"who works on it"`
+	LeaseUntil        *string   `json:"leaseUntil" format:"date-time"`
+	Comments          int64     `json:"comments"`
 	ListVersion       int64     `json:"listVersion,omitempty"`
 	TxnID             string    `json:"txnId,omitempty"`
 	AgentID           string    `json:"agentId,omitempty"`

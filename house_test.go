@@ -90,7 +90,7 @@ var importLaw = map[string][]string{
 	"httpapi/operations": {"httpapi/border", "httpapi/exposition", "httpapi/openapi", "edge", "edge/keys", "edge/rulebook", "cluster/report", "strictjson", "seal", "engine", "engine/credential", "ofac/judge", "fsm", "fsm/wire"},
 	"httpapi":            {"httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "httpapi/reconciliation", "webhooks", "edge/retrace", "seal", "engine"},
 	"webhooks":           {"audit", "cluster/timing", "edge", "edge/events", "engine", "fsm", "fsm/leaf", "fsm/wire", "seal"},
-	"console":            {"httpapi/guest", "seal", "strictjson"},
+	"console":            {"console/signin", "httpapi/guest", "seal", "strictjson"},
 	"client":             {},
 	"client/afternoon":   {"client"}, // The example.
 	"cmd/railguard":      {"*"},
@@ -111,7 +111,7 @@ var importLaw = map[string][]string{
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
 
-	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {}, "console/signin": {"seal"}, "console/signin/providertest": {},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module
@@ -137,7 +137,7 @@ var externalLaw = map[string][]string{
 	"golang.org/x/net":                        {"ofac/identifier"},
 	"github.com/mr-tron/base58":               {"ofac/wallet", "httpapi/x402"},
 	"github.com/btcsuite/btcd":                {"ofac/wallet"},
-	"golang.org/x/time":                       {"httpapi/border", "httpapi/lanes", "cluster/port"},
+	"golang.org/x/time":                       {"console/signin", "httpapi/border", "httpapi/lanes", "cluster/port"},
 	"golang.org/x/sys":                        {"cluster"},
 	"github.com/klauspost/compress":           {"ofac/feed", "audit", "audit/bundle"},
 	"github.com/go-jose/go-jose":              {"engine/jws", "bench/conformance"},
@@ -152,7 +152,7 @@ var externalLaw = map[string][]string{
 	"github.com/anishathalye/porcupine":       {"bench/chaos"},
 	"github.com/chromedp/cdproto":             {}, // Only the tests of console use it.
 	"github.com/chromedp/chromedp":            {"console/browsertest"},
-	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"}, "github.com/longbridgeapp/opencc": {"bench/foldgen"}, "github.com/mozillazg/go-pinyin": {"bench/foldgen"},
+	"github.com/HdrHistogram/hdrhistogram-go": {"bench/chaos", "bench/load"}, "github.com/longbridgeapp/opencc": {"bench/foldgen"}, "github.com/mozillazg/go-pinyin": {"bench/foldgen"}, "github.com/coreos/go-oidc": {"console/signin"}, "golang.org/x/oauth2": {"console/signin"},
 }
 
 // pureRooms lists the packages without clock, randomness, disk, network, goroutines or locks.

@@ -66,25 +66,39 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "bad_request", "key must be an API key")
 		return
 	}
+	s, answer := c.beginSession(w, r, key)
+	if s == nil {
+		writeAnswer(w, answer)
+		return
+	}
+	c.replySession(w, s, answer)
+}
+
+// beginSession makes a session of a key that the API accepts, and gives it to the browser. If it
+// cannot, it returns the answer that says why.
+func (c *Console) beginSession(w http.ResponseWriter, r *http.Request, key string) (*session, *guest.Answer) {
 	s := c.newSession(key)
 	answer := c.askAPI(translateCall(r.WithContext(guest.SigningIn(r.Context())), s, "/v1/key", ""), http.MethodGet)
 	if answer.Status != http.StatusOK {
-		writeAnswer(w, answer)
-		return
+		return nil, answer
 	}
 	var known struct {
 		Sessions uint32 `json:"sessions"`
 	}
 	if err := json.Unmarshal(answer.Body.Bytes(), &known); err != nil {
-		writeError(w, http.StatusInternalServerError, "internal_error", "the API's answer cannot be read")
-		return
+		return nil, failedAnswer("the API's answer cannot be read")
 	}
 	s.Ended = known.Sessions
 	if err := c.setCookie(w, r, s); err != nil {
-		writeError(w, http.StatusInternalServerError, "internal_error", "the session could not be sealed")
-		return
+		return nil, failedAnswer("the session could not be sealed")
 	}
-	c.replySession(w, s, answer)
+	return s, answer
+}
+
+func failedAnswer(message string) *guest.Answer {
+	answer := guest.NewAnswer()
+	writeError(answer, http.StatusInternalServerError, "internal_error", message)
+	return answer
 }
 
 // signOut ends all sessions of the key, on every node: a copy of the cookie is worth nothing
@@ -102,14 +116,14 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+	c.writeNobody(w)
 }
 
 // showSession tells a newly loaded page who is signed in. It is no error if nobody is.
 func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 	s, err := c.openSession(r)
 	if err != nil {
-		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+		c.writeNobody(w)
 		return
 	}
 	answer := c.askAPI(translateSession(r, s, "/v1/key", ""), http.MethodGet)
@@ -118,15 +132,20 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 		c.replySession(w, s, answer)
 	case http.StatusUnauthorized: // The key was revoked or has expired.
 		c.clearCookie(w, r)
-		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+		c.writeNobody(w)
 	default:
 		writeAnswer(w, answer)
 	}
 }
 
+// writeNobody says that nobody is signed in, and by what one can sign in beside a key.
+func (c *Console) writeNobody(w http.ResponseWriter) {
+	writeJSON(w, http.StatusOK, map[string]any{"signedIn": false, "provider": c.config.SignIn != nil})
+}
+
 func (c *Console) replySession(w http.ResponseWriter, s *session, answer *guest.Answer) {
 	writeJSON(w, http.StatusOK, map[string]any{
-		"signedIn": true, "uploads": c.config.Uploads != nil, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
+		"signedIn": true, "provider": c.config.SignIn != nil, "uploads": c.config.Uploads != nil, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
 		"idleSeconds": int64(c.config.Idle / time.Second), "endsAt": time.Unix(s.Born, 0).Add(c.config.Longest).UTC().Format(time.RFC3339),
 	})
 }

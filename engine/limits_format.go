@@ -97,6 +97,7 @@ type TimeLimits struct {
 	ProposalKept        Time
 	SARDue              Time
 	DeadLetterKept      Time
+	SessionMost         Time // The longest session of a sign-in.
 	ExpiryNotice        Time // Notice before a credential or an API key ends.
 	AttestationNotice   Time // Notice before an attestation ends.
 	StatusEvery         Time // Interval at which status lists are made; the lists call it ttl.
@@ -181,6 +182,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ProposalKept:        24 * Hour,
 		SARDue:              30 * DayLength,
 		DeadLetterKept:      30 * DayLength,
+		SessionMost:         24 * Hour,
 		ExpiryNotice:        7 * DayLength,
 		AttestationNotice:   Hour,
 		StatusEvery:         Minute,

@@ -63,8 +63,15 @@ func holdsRole(key *wire.APIKey, roles uint16) bool {
 	return key.Owner == "" && (key.Roles == 0 || key.Roles&(roles|wire.RoleAdmin) != 0)
 }
 
-// keyEnded tells since when a key is not valid any more; 0: it is valid.
+// keyEnded tells since when a key is not valid any more; 0: it is valid. Who signed in is there
+// although a session is over: the person comes back.
 func keyEnded(now engine.Time, key *wire.APIKey) engine.Time {
+	if key.RevokedAt == 0 && key.SignedIn != "" {
+		if kept := key.ExpiresAt + personKept; kept <= now {
+			return kept
+		}
+		return 0
+	}
 	if key.RevokedAt == 0 && key.ExpiresAt != 0 && key.ExpiresAt <= now {
 		return key.ExpiresAt
 	}
@@ -74,16 +81,16 @@ func keyEnded(now engine.Time, key *wire.APIKey) engine.Time {
 // hasSecond tells whether two persons hold one of the roles: the caller and somebody else, or,
 // since the machine is no person, two others. A key that ended counts for another day, so that
 // nobody becomes the only one by revoking the keys of others.
-func (s *Settings) hasSecond(now engine.Time, mine wire.Subject, roles uint16) bool {
+func (s *Settings) hasSecond(now engine.Time, mine *wire.APIKey, roles uint16) bool {
 	first := mine
 	for _, key := range s.Keys {
-		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || key.Subject() == first {
+		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || samePerson(key, first) {
 			continue
 		}
-		if first.Kind != wire.SubjectMachine {
+		if first != nil {
 			return true
 		}
-		first = key.Subject()
+		first = key
 	}
 	return false
 }
@@ -95,7 +102,7 @@ func Seconds(now engine.Time, proposer, key *wire.APIKey) wire.Refusal {
 	switch {
 	case key == nil:
 		return wire.RefusedNoPerson
-	case key.Subject() == proposer.Subject():
+	case samePerson(key, proposer):
 		return wire.RefusedSamePerson
 	case key.Subject().Kind != proposer.Subject().Kind:
 		return wire.RefusedUnnamed
@@ -154,7 +161,7 @@ func (m *desk) settlePersons(a *act, common *wire.Common, r *wire.Result) (who l
 		return who, true
 	}
 	switch {
-	case !m.settings.hasSecond(m.now, mine, ActRoles(a.kind)):
+	case !m.settings.hasSecond(m.now, m.callerKey(common), ActRoles(a.kind)):
 		who.Persons, who.Alone = []string{mine.String()}, true
 		return who, true
 	case mine.Kind == wire.SubjectMachine:

@@ -280,7 +280,7 @@ func (m *calendar) fitsDue(at uint64, row, _ *dueRow) bool {
 }
 
 func (m *keys) fitsAPIKey(key, _ *wire.APIKey) bool {
-	return key.RevokedAt != 0 || len(key.Hashes) > 0 && len(key.Hashes) <= 2
+	return key.RevokedAt != 0 || (len(key.Hashes) > 0 || key.SignedIn != "") && len(key.Hashes) <= 2
 }
 
 func (m *keys) fitsSigningKey(key, _ *wire.SigningKey) bool { return m.soundSigningKey(key) }

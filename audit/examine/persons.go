@@ -97,7 +97,7 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 		note(l.Rollback, engine.ActListRollback)
 		note(l.Forced && !l.Rollback, engine.ActListForce)
 		note(l.Uploaded, engine.ActListActivate)
-	case "key.created":
+	case "key.created", "key.reinstated":
 		names = engine.ActKeyCreate
 	case "cleared.added":
 		names = engine.ActClear

@@ -46,6 +46,7 @@ type serveFlags struct {
 	silentAfter                               time.Duration
 	client                                    clientBounds
 	witness                                   witnessFlags
+	signIn                                    signInFlags
 	guestFlags
 }
 
@@ -105,6 +106,8 @@ Secrets come from the environment, directly or as NAME_FILE:
   RAILGUARD_CLUSTER_SECRET_ALSO, RAILGUARD_CLUSTER_SECRET_OLD
                              while it is exchanged: see docs/OPERATING.md
   RAILGUARD_BOOTSTRAP_KEY    the first admin API key of a new cluster
+  RAILGUARD_OIDC_CLIENT_SECRET
+                             this service's secret at the identity provider
 
 Nodes prove themselves to each other on --cluster by the cluster secret, or by
 --cluster-cert, --cluster-key and --cluster-ca (read again when they change). The
@@ -165,6 +168,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
 	f.guestFlags.defineFlags(flags)
+	f.signIn.defineFlags(flags)
 	_ = flags.MarkHidden("dev")
 	_ = flags.MarkHidden("test-clock-file")
 }
@@ -284,6 +288,9 @@ func (f *serveFlags) checkSettings() error {
 		return err
 	}
 	if err := f.checkAuthorities(); err != nil {
+		return err
+	}
+	if err := f.signIn.checkFlags(); err != nil {
 		return err
 	}
 	if err := f.witness.checkFlags(); err != nil {

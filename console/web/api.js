@@ -3,6 +3,7 @@
 
 const ROOT = '/console';
 let session = {signedIn: false};
+let provider = false;
 let ended = () => {};
 
 /** Failure is an answer that is no success; body is the API's error. */
@@ -25,6 +26,8 @@ export class Proposed extends Error {
 }
 
 export const who = () => session;
+/** byProvider reports whether one can sign in by the institution's identity provider. */
+export const byProvider = () => provider;
 export const name = () => session.key?.name ?? '';
 
 /** may reports whether the key has one of the roles. What is hidden here is refused there. */
@@ -59,6 +62,7 @@ async function send(path, options = {}) {
 
 export async function resume() {
   session = await read(await send('/session'));
+  provider = Boolean(session.provider);
   return session.signedIn;
 }
 

@@ -163,6 +163,14 @@ async function leaveSession(why) {
   }
 }
 
+/** whyNot is why the identity provider's answer let nobody in. */
+const whyNot = {
+  state: 'This answer belongs to no sign-in that was begun in this tab. Begin again.', late: 'That took too long. Begin again.', refused: 'The identity provider did not sign you in.',
+  code: 'The identity provider does not take this sign-in any more. Begin again.', provider_down: 'The identity provider does not answer. Try again in a minute, or use an API key.',
+  token: 'What the identity provider said could not be believed. Nobody was signed in.', no_role: 'You are known, but none of your groups has a role here. Ask whoever runs this service.',
+  ended: 'Your access was ended here. An admin can reinstate you.', used: 'This sign-in was used already. Begin again.', full: 'There is no room for another person.', busy: 'This node cannot sign you in now. Try again in a minute.',
+};
+
 function signInPage(why) {
   turn += 1;
   if (leave) leave();
@@ -188,7 +196,8 @@ function signInPage(why) {
     } finally {
       button.disabled = false;
     }
-  }}, h('h1', null, 'Sign in'), said, h('div', {class: 'field'}, h('label', {for: 'key'}, 'API key'), key),
+  }}, h('h1', null, 'Sign in'), said, api.byProvider() && h('p', {class: 'provider'}, h('a', {class: 'button primary', href: '/console/signin/oidc', target: '_self'}, 'Sign in with your organisation')),
+  h('div', {class: 'field'}, h('label', {for: 'key'}, 'API key'), key),
   h('p', {class: 'hint'}, 'The key is sealed into a cookie that no script can read. A session ends after a while without you, and when the browser closes.'), button));
   key.focus();
 }
@@ -225,8 +234,10 @@ setInterval(() => {
 api.onEnded(signInPage);
 look();
 try {
+  const asked = new URLSearchParams(location.search).get('signin');
+  if (asked) history.replaceState(null, '', location.pathname);
   if (await api.resume()) show();
-  else signInPage();
+  else signInPage(asked && (whyNot[asked] ?? 'Nobody was signed in.'));
 } catch (error) {
   signInPage(error.message);
 }

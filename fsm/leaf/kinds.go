@@ -48,7 +48,8 @@ const (
 
 	KindReconciled = wire.EventReconciled
 
-	KindLooked = "key.looked"
+	KindLooked   = "key.looked"
+	KindSignedIn = "key.signed_in"
 
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )

@@ -141,6 +141,8 @@ var Kinds = []Kind{
 	own(OfInstitution, "key.rotated", KeyChanged{}),
 	unanswered("the answer is the list of keys", own(OfInstitution, "key.revoked", KeyChanged{})),
 	unanswered("the answer is the key", own(OfInstitution, "key.sessions_ended", KeyChanged{})),
+	unanswered("the answer is the key", own(OfInstitution, "key.reinstated", KeyChanged{})),
+	unanswered("the answer is a page", own(OfInstitution, KindSignedIn, SignedIn{})),
 	due(OfInstitution, DueAPIKey, KeyDue{}),
 	unanswered(byCluster, own(OfAlerts, KindLooked, Looked{})),
 	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.added", SigningKeyChanged{})),

@@ -54,10 +54,11 @@ const (
 	KindPay
 	KindWork
 	KindDraft
+	KindSignIn
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindDraft
+const KindNewest = KindSignIn
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -380,6 +381,8 @@ type APIKey struct {
 	PersonKey string      `cbor:"17,keyasint,omitempty"` // Person in the form in which persons are compared, see Subject.
 	MadeBy    string      `cbor:"18,keyasint,omitempty"` // The subject that got the secret when the key was made or renewed for somebody; "": the machine. Set by Apply.
 	ChangedAt engine.Time `cbor:"19,keyasint,omitempty"` // When its person or roles were set, or somebody else got its secret; set by Apply.
+	SignedIn  string      `cbor:"20,keyasint,omitempty"` // Whose sign-ins it is for: the identity provider and its name for the person; "": it is no such key.
+	Alias     string      `cbor:"21,keyasint,omitempty"` // What the provider calls that person, in the form of PersonKey: two keys of one alias are one person's.
 }
 
 // What the ids of the owners of keys begin with.
@@ -394,9 +397,11 @@ const (
 	KeyRotate  uint8 = 2
 	KeyRevoke  uint8 = 3
 	KeySignOut uint8 = 4 // Ends the key's sessions; the key itself goes on.
+
+	KeyReinstate uint8 = 5 // Lets a person sign in again whose key of sign-ins was revoked.
 )
 
-// APIKeyPut creates, rotates or revokes an API key, or ends its sessions.
+// APIKeyPut creates, rotates or revokes an API key, ends its sessions, or reinstates it.
 type APIKeyPut struct {
 	Common
 	Op       uint8       `cbor:"4,keyasint"`

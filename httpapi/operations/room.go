@@ -17,6 +17,10 @@ import (
 // Deps is what the room needs from the rest of the program.
 type Deps struct {
 	Operations Operations
+	Proposer   border.Proposer
+	Published  border.Published
+	Records    border.Records
+	Node       string
 	Secrets    *seal.Secrets
 	Logger     *slog.Logger
 	Intake     Intake

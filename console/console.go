@@ -33,6 +33,7 @@ type Config struct {
 	API     http.Handler  // The public API, which answers everything outside of Root too.
 	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
 	Uploads http.Handler  // Takes list files at uploadPath and applies its own checks; nil: the console takes none.
+	Bundles http.Handler  // Makes an examiner's bundle by the caller's key; nil: the console hands out none.
 	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
 	Idle    time.Duration    // How long a session lasts without a call of a person; 0: 15 minutes.
@@ -127,6 +128,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.handleSession(w, r)
 	case below == "/upload":
 		c.forwardUpload(w, r)
+	case below == "/bundle":
+		c.forwardBundle(w, r)
 	case strings.HasPrefix(below, "/api/"):
 		c.forwardCall(w, r, "/v1/"+below[len("/api/"):])
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -129,7 +129,7 @@ func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secret
 		uploads = nil
 	}
 	return console.New(console.Config{
-		API: api, Uploads: uploads, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
+		API: api, Uploads: uploads, Bundles: &bundleDoor{api: api, folder: f.data}, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
 	})
 }
 

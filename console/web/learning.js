@@ -27,6 +27,23 @@ function figures(v) {
   card('days', 'Days', 'In UTC. Opened are reviews that began to wait.', table('Reviews by day', ['Day', 'Opened', ...heads], v.days.map((d) => [d.day, count(d.opened), ...cells(d)])))];
 }
 
+/** bundle asks for an examiner's bundle of some days. The browser saves it when the node has made it. */
+function bundle() {
+  const day = (name) => h('input', {name, type: 'date', required: true});
+  const form = h('form', {class: 'filters', onsubmit: (event) => {
+    event.preventDefault();
+    const asked = Object.fromEntries(new FormData(form));
+    if ((Date.parse(asked.to) - Date.parse(asked.from)) / 86400000 > 30 || asked.to < asked.from) {
+      put(told, 'A bundle of the console has 31 days at most, and its last day is not before its first.');
+      return;
+    }
+    put(told, 'The bundle is made now; the browser saves it when it is whole.');
+    h('a', {href: `/console/bundle${api.query(asked)}`, download: `railguard-${asked.from}-${asked.to}.tar.zst`}).click();
+  }}, field('First day', day('from')), field('Last day', day('to')), h('div', {class: 'field'}, h('button', {type: 'submit', id: 'bundle'}, 'Download')));
+  const told = h('p', {class: 'quiet', role: 'status'});
+  return card('examiner', 'For an examiner', 'One file with all records of these days, their proofs, the lists and the policies, and the cases in words. It is proven without this server: railguard verify, or index.html in it.', form, told);
+}
+
 export async function showLearning(place, _params, go) {
   const filter = Object.fromEntries(new URLSearchParams(location.search));
   const day = (name) => h('input', {name, type: 'date', value: filter[name] ?? ''});
@@ -38,6 +55,7 @@ export async function showLearning(place, _params, go) {
   const v = await api.call(`/learning${api.query(query)}`);
   put(place, h('h1', null, 'Learning'), h('p', {class: 'quiet'}, 'What officers decided, counted from the log alone: of the last 30 days unless dates are given.'), form,
     h('p', {class: 'meta', id: 'period'}, `${whenText(v.from)} to ${whenText(v.to)}`, h('a', {href: `/console/api/learning${api.query({...query, format: 'csv'})}`, download: 'learning.csv'}, 'CSV')),
+    api.may('auditor') && bundle(),
     !v.complete && h('p', {class: 'note warn'}, `There are more decisions than one answer counts: these are the first, until ${whenText(v.to)}. Ask for shorter periods.`),
     figures(v));
 }

@@ -127,7 +127,7 @@ var externalLaw = map[string][]string{
 	"github.com/hashicorp/go-metrics":         {"cluster"},
 	"github.com/valyala/fastjson":             {"strictjson", "edge", "edge/rulebook", "httpapi/casework", "httpapi/rulebook"},
 	"github.com/cloudflare/circl":             {"audit/note"},
-	"github.com/VictoriaMetrics/metrics":      {"cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/reconciliation", "httpapi/exposition", "httpapi/gateway", "httpapi/mcp", "httpapi/x402", "webhooks"},
+	"github.com/VictoriaMetrics/metrics":      {"cmd/railguard", "cluster", "cluster/datadir", "cluster/port", "audit", "edge", "httpapi", "httpapi/border", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/reconciliation", "httpapi/exposition", "httpapi/gateway", "httpapi/mcp", "httpapi/x402", "webhooks"},
 	"github.com/fxamacker/cbor":               {"fsm/wire", "cluster/port"},
 	"github.com/dchest/siphash":               {"fsm", "fsm/leaf"},
 	"github.com/transparency-dev/merkle":      {"cluster/backup", "fsm", "audit", "audit/proof", "audit/watch", "bench/chaos", "bench/conformance"},

@@ -182,6 +182,22 @@ func (c *Console) forwardUpload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// forwardBundle hands out an examiner's bundle. The export that it is made from checks the key's role.
+func (c *Console) forwardBundle(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodGet:
+		w.Header().Set("Allow", http.MethodGet)
+		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "a bundle is read")
+		return
+	case c.config.Bundles == nil:
+		writeError(w, http.StatusNotFound, "not_found", "this node makes no bundles through the console")
+		return
+	}
+	if s := c.admitCall(w, r); s != nil {
+		c.config.Bundles.ServeHTTP(w, translateSession(r, s, "/v1/audit/export", r.URL.RawQuery))
+	}
+}
+
 // admitCall returns the session of a call from the console's own page. It refuses any other
 // call and returns nil.
 func (c *Console) admitCall(w http.ResponseWriter, r *http.Request) *session {

@@ -40,6 +40,7 @@ type Config struct {
 	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
 	Uploads http.Handler  // Takes list files at uploadPath and applies its own checks; nil: the console takes none.
 	SignIn  *signin.Door  // Signs persons in by an identity provider; nil: there is none.
+	Bundles http.Handler  // Makes an examiner's bundle by the caller's key; nil: the console hands out none.
 	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
 	Idle    time.Duration    // How long a session lasts without a call of a person; 0: 15 minutes.
@@ -138,6 +139,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.finishSignIn(w, r)
 	case below == "/upload":
 		c.forwardUpload(w, r)
+	case below == "/bundle":
+		c.forwardBundle(w, r)
 	case strings.HasPrefix(below, "/api/"):
 		c.forwardCall(w, r, "/v1/"+below[len("/api/"):])
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

@@ -98,8 +98,8 @@ func TestLearningCountsWhatOfficersDecided(t *testing.T) {
 	require.Equal(t, `attachment; filename="learning.csv"`, w.Header().Get("Content-Disposition"))
 	rows, err := csv.NewReader(strings.NewReader(w.Body.String())).ReadAll()
 	require.NoError(t, err)
-	require.Contains(t, rows, []string{"total", "", "", "", "", "5", "3", "1", "1", "90", "0", "", "", "", "", "", "", "", "", ""})
-	require.Contains(t, rows, []string{"officer and rule", "person:cara", "Cara", "R21_POSSIBLE_NAME_MATCH", "", "3", "2", "1", "0", "120", "", "", "", "", "", "", "", "", "", ""})
+	require.Contains(t, rows, []string{"total", "", "", "", "", "5", "3", "1", "1", "90", "0", "", "", "", "", "", "", ""})
+	require.Contains(t, rows, []string{"officer and rule", "person:cara", "Cara", "R21_POSSIBLE_NAME_MATCH", "", "3", "2", "1", "0", "120", "", "", "", "", "", "", "", ""})
 	require.Equal(t, "complete", rows[len(rows)-1][3])
 
 	// Cut after three decisions, it says where the rest begins.
@@ -146,4 +146,22 @@ func TestLearningCountsSecondPersons(t *testing.T) {
 	require.Equal(t, []int{1, 0, 0}, ints(cara.Get("reversals"), "withdrawn", "rejudged", "reopened"))
 	dave := rowWith(t, v, "officers", "subject", "person:dave")
 	require.Equal(t, []int{0, 1}, []int{dave.GetInt("decisions"), dave.GetInt("agreement", "seconded")})
+}
+
+// TestLearningCountsWhatCameAfter: an approved payment that was blocked when it was made, and a
+// sanctions case of another party.
+func TestLearningCountsWhatCameAfter(t *testing.T) {
+	n := newTestNode(t)
+	agent, token := n.registered("")
+	txn := n.waits(token, "Nikolas Maduro")
+	n.decides("reviewer", txn, "APPROVED")
+	answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/suspend", `{"reason":"stop"}`), 200)
+	confirmed := answer(t, n.do("screener", "POST", "/v1/transactions/"+txn+"/confirm", `{}`), 200)
+	require.Equal(t, "BLOCK", textOf(confirmed, "verdict"), confirmed.String())
+	answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/reinstate", `{"reason":"go on"}`), 200)
+	id, _ := n.blocked(token, "Lazarus Group", "")
+	answer(t, n.do("reviewer", "POST", "/v1/sanctions/cases/"+id+"/move", `{"to":"NOT_THE_PARTY","by":"Ann","reason":"a bakery"}`), 200)
+	v := answer(t, n.do("auditor", "GET", "/v1/learning", ""), 200)
+	require.Equal(t, []int{0, 1, 0}, ints(v.Get("officers", "0", "reversals"), "withdrawn", "rejudged", "reopened"), v.Get("officers").String())
+	require.Equal(t, []int{0, 1, 1}, ints(rowWith(t, v, "entries", "name", "LAZARUS GROUP"), "decisions", "notTheParty", "falsePositives"))
 }

@@ -141,7 +141,7 @@ func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secret
 		uploads = nil
 	}
 	return console.New(console.Config{
-		API: api, Uploads: uploads, SignIn: door, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
+		API: api, Uploads: uploads, Bundles: &bundleDoor{api: api, folder: f.data}, SignIn: door, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
 	})
 }
 

@@ -47,6 +47,7 @@ type serveFlags struct {
 	client                                    clientBounds
 	witness                                   witnessFlags
 	signIn                                    signInFlags
+	bundles                                   bundleFlags
 	guestFlags
 }
 
@@ -167,6 +168,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
+	f.bundles.define(flags)
 	f.guestFlags.defineFlags(flags)
 	f.signIn.defineFlags(flags)
 	_ = flags.MarkHidden("dev")
@@ -183,6 +185,7 @@ type server struct {
 	lists   listKeeper
 	hooks   *webhooks.Dispatcher
 	retro   *retrace.Retro
+	bundles *bundleKeeper // nil: this node writes none.
 	public  *http.Server
 	admin   *http.Server
 	callers *callers
@@ -258,7 +261,19 @@ func (s *server) nodeDuties() []duty {
 		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
 		return nil
 	}
-	return []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
+	duties := []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
+	if s.flags.bundles.dir != "" {
+		s.bundles = &bundleKeeper{flags: s.flags.bundles, api: s.front, logTime: s.node.LogTime, oldest: s.oldestLeaf, log: s.log}
+		duties = append(duties, s.bundles)
+	}
+	return duties
+}
+
+// oldestLeaf returns when the oldest leaf of history was written.
+func (s *server) oldestLeaf() (at engine.Time, known bool) {
+	store := s.node.Audit()
+	oldest, err := store.Record(store.Oldest())
+	return engine.Time(oldest.Time), err == nil
 }
 
 func (f *serveFlags) checkSettings() error {
@@ -284,7 +299,7 @@ func (f *serveFlags) checkSettings() error {
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usageError("--bootstrap-expect must be between 0 and 9")
 	}
-	if err := errors.Join(f.checkNodeCertificates(), f.guestFlags.checkSettings()); err != nil {
+	if err := errors.Join(f.checkNodeCertificates(), f.bundles.check(), f.guestFlags.checkSettings()); err != nil {
 		return err
 	}
 	if err := f.checkAuthorities(); err != nil {
@@ -421,6 +436,9 @@ func (s *server) closeAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	close(s.closing)
+	if s.bundles != nil {
+		s.bundles.Stop()
+	}
 	s.api.SetDraining(true)
 	s.lists.Stop()
 	s.retro.Stop()

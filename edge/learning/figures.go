@@ -65,9 +65,7 @@ type officer struct {
 	confirmed uint64 // His own decisions that a second person confirmed,
 	withdrawn uint64 // and those that one took back.
 	rejudged  uint64 // Payments that he approved and that were blocked when they were judged again.
-	reopened  uint64 // Payments that he approved and that others escalated later.
-	looked    uint64 // His decisions that another officer looked at a second time without seeing them,
-	agreed    uint64 // and those that this officer had decided likewise.
+	reopened  uint64 // Payments that he approved and for which a sanctions case was opened later.
 }
 
 func (g *group) add(d *Decision) {
@@ -140,17 +138,8 @@ func (f *Figures) Withdrawn(subject string) { at(&f.officers, subject).withdrawn
 // Rejudged takes an approved payment that was blocked when it was judged again.
 func (f *Figures) Rejudged(subject string) { at(&f.officers, subject).rejudged++ }
 
-// Reopened takes an approved payment that was escalated later.
+// Reopened takes an approved payment for which a sanctions case was opened later.
 func (f *Figures) Reopened(subject string) { at(&f.officers, subject).reopened++ }
-
-// SecondLook takes an answer of an officer who did not see the first.
-func (f *Figures) SecondLook(subject string, agreed bool) {
-	who := at(&f.officers, subject)
-	who.looked++
-	if agreed {
-		who.agreed++
-	}
-}
 
 // AnotherParty takes a sanctions case that was found not to be of the listed entry.
 func (f *Figures) AnotherParty(entry Entry) { at(&f.entries, entry).otherwise++ }

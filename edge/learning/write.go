@@ -41,7 +41,7 @@ func (f *Figures) Write(m *strictjson.Members, names Names) {
 		m.Text("subject", subject)
 		m.TextOrNull("name", names.Subject(subject))
 		who.writeMembers(m)
-		m.Object("agreement", counts("seconded", who.seconded, "confirmed", who.confirmed, "withdrawn", who.withdrawn, "secondLooks", who.looked, "agreed", who.agreed))
+		m.Object("agreement", counts("seconded", who.seconded, "confirmed", who.confirmed, "withdrawn", who.withdrawn))
 		m.Object("reversals", counts("withdrawn", who.withdrawn, "rejudged", who.rejudged, "reopened", who.reopened))
 		m.List("rules", list(who.rules, (*group).decisions, cmp.Compare[string], writeRule))
 	}))
@@ -110,7 +110,7 @@ func list[K comparable, V any](rows map[K]*V, weight func(*V) uint64, compare fu
 // Columns are the columns of the figures as a table.
 var Columns = []string{
 	"table", "key", "name", "rule", "opened", "decisions", "approved", "rejected", "escalated", "medianSeconds", "twoPersons", "falsePositives", "notTheParty",
-	"seconded", "confirmed", "withdrawn", "secondLooks", "agreed", "rejudged", "reopened",
+	"seconded", "confirmed", "withdrawn", "rejudged", "reopened",
 }
 
 // Rows returns the same as Write as rows of one table. Cells that say nothing of a row are empty.
@@ -136,7 +136,7 @@ func (f *Figures) Rows(names Names) (rows [][]string) {
 	for _, subject := range most(sorted(f.officers, (*officer).weight, cmp.Compare[string])) {
 		who := f.officers[subject]
 		add("officer", subject, names.Subject(subject), "", &who.group, map[string]uint64{
-			"seconded": who.seconded, "confirmed": who.confirmed, "withdrawn": who.withdrawn, "secondLooks": who.looked, "agreed": who.agreed, "rejudged": who.rejudged, "reopened": who.reopened,
+			"seconded": who.seconded, "confirmed": who.confirmed, "withdrawn": who.withdrawn, "rejudged": who.rejudged, "reopened": who.reopened,
 		})
 		for _, rule := range sorted(who.rules, (*group).decisions, cmp.Compare[string]) {
 			add("officer and rule", subject, names.Subject(subject), rule, who.rules[rule], nil)

@@ -128,7 +128,7 @@ func (l *lesson) walk() error {
 		{leaf.KindDispositioned, l.countDecision},
 		{leaf.KindWithdrawn, l.countWithdrawn},
 		{leaf.KindPaymentConfirmed, l.countRejudged}, {leaf.KindPaymentRedeemed, l.countRejudged},
-		{leaf.KindSanctionsMoved, l.countMoved},
+		{leaf.KindSanctionsMoved, l.countMoved}, {leaf.KindSanctionsOpened, l.countReopened},
 	} {
 		if err := l.walkKind(part.kind, part.count); err != nil {
 			return err
@@ -310,6 +310,11 @@ func (l *lesson) countRejudged(one *edge.Leaf) error {
 		return nil
 	}
 	return l.countAfter(one.Number("screenedLeaf"), l.figures.Rejudged)
+}
+
+// countReopened counts an approved payment for which a sanctions case was opened.
+func (l *lesson) countReopened(one *edge.Leaf) error {
+	return l.countAfter(one.Number("screenedLeaf"), l.figures.Reopened)
 }
 
 // countAfter counts what came after the approval of a record, for who approved it.

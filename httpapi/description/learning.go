@@ -44,16 +44,14 @@ type Learning struct {
 		Name    *string `json:"name"`
 		LearningCounts
 		Agreement struct {
-			Seconded    int64 `json:"seconded" doc:"decisions of others that he confirmed"`
-			Confirmed   int64 `json:"confirmed" doc:"his decisions that a second person confirmed"`
-			Withdrawn   int64 `json:"withdrawn" doc:"his decisions that a second person took back"`
-			SecondLooks int64 `json:"secondLooks" doc:"his decisions that another decided again without seeing them"`
-			Agreed      int64 `json:"agreed" doc:"those of them that the other decided likewise"`
+			Seconded  int64 `json:"seconded" doc:"decisions of others that he confirmed"`
+			Confirmed int64 `json:"confirmed" doc:"his decisions that a second person confirmed"`
+			Withdrawn int64 `json:"withdrawn" doc:"his decisions that a second person took back"`
 		} `json:"agreement"`
 		Reversals struct {
 			Withdrawn int64 `json:"withdrawn" doc:"a second person took his decision back"`
 			Rejudged  int64 `json:"rejudged" doc:"he approved, and the payment was blocked when it was confirmed or redeemed"`
-			Reopened  int64 `json:"reopened" doc:"he approved, and the payment was reported or escalated later"`
+			Reopened  int64 `json:"reopened" doc:"he approved, and a sanctions case was opened for the payment later"`
 		} `json:"reversals"`
 		Rules []LearningRule `json:"rules"`
 	} `json:"officers"`

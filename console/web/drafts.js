@@ -18,7 +18,7 @@ const own = (by) => {
   return unsaved.get(by);
 };
 
-const path = (name) => `/drafts/${encodeURIComponent(name)}`;
+const path = (name) => `/drafts/${name.replace(/[^A-Za-z0-9_.:-]/g, '_').slice(0, 128)}`; // Without an escape, which no path of the console has.
 
 function later(delay) {
   clearTimeout(timer);

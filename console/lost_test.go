@@ -126,6 +126,38 @@ func TestLostAnswer(t *testing.T) {
 	w.clean()
 }
 
+// TestClearAndApprove: hits are cleared and the payment is approved in one dialog, for one reason, and
+// a lost answer makes neither of them twice.
+func TestClearAndApprove(t *testing.T) {
+	browser(t)
+	s := cluster(t, 1)
+	d := s.morning()
+	s.call(0, s.Key, "PUT", "/v1/policy?reason=test", `{"twoPersons":[]}`, 200)
+	b := stand(t, s.Nodes[0].HTTP)
+	w := s.behind(b)
+	w.signIn(s.key("Dana", "reviewer"))
+	w.at("/case/"+d.name, "$120")
+	w.shows("#proof", "proof verified")
+	w.click(".hit input[type=checkbox]")
+	w.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
+	w.press("a")
+	w.asked("Approve the payment")
+	w.click("dialog .clears input")
+	w.types("dialog textarea", "Born in 1975, in Amman; the passport was seen.")
+	b.cuts("/reviews/", 3)
+	w.click("dialog button[type=submit]")
+	w.shows("dialog .lostanswer", "It may have been recorded or not")
+	w.click("dialog button[type=submit]")
+	w.shows(".note", "by Dana")
+	pairs := s.call(0, s.Key, "GET", "/v1/cleared", "", 200)["data"].([]any)
+	require.Len(t, pairs, 1)
+	require.Equal(t, "Born in 1975, in Amman; the passport was seen.", pairs[0].(map[string]any)["reason"])
+	record := s.call(0, s.Key, "GET", "/v1/audit/"+d.name, "", 200)
+	require.Equal(t, "APPROVED", record["disposition"])
+	require.Equal(t, "Born in 1975, in Amman; the passport was seen.", record["notes"])
+	w.clean()
+}
+
 // TestWhatSpeaksAgainstIt: limits that an approval passes today, hits that nobody compared and a payee
 // who is listed since are said before the button, and Enter does not approve then.
 func TestWhatSpeaksAgainstIt(t *testing.T) {

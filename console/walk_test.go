@@ -61,7 +61,7 @@ func (w *tab) reads(d *day) {
 	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .compare tr:first-child td:nth-of-type(1) mark')].map((m) => m.textContent).join('')`), "the letter that differs")
 	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .compare tr:first-child td:nth-of-type(2) mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
 	w.at("/case/"+d.limit, "$6,200")
-	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.00.")
+	w.shows(".sentence", "$6,200.00 is above the single payment limit of this agent, $5,000.00.")
 	w.shows("td", "$5,000")
 }
 

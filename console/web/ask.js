@@ -24,11 +24,17 @@ function freeze(form, on) {
  *  once the box is closed; it throws to stay open, and error.shown is then shown; error.done says that it is done all the same. */
 export function ask({title, body, word, kind = 'primary', draft, act}) {
   const sender = api.sender();
+  const answers = new Map(); // Of what was recorded already, where a dialog makes several calls: none is made twice.
+  const post = async (path, members, method) => {
+    const call = JSON.stringify([path, members, method]);
+    if (!answers.has(call)) answers.set(call, await sender.post(path, members, method));
+    return answers.get(call);
+  };
   let kept = null;
   const box = dialog(title, body, word, kind, async (form) => {
     const button = form.querySelector('button[type=submit]');
     try {
-      const after = await act(form, sender.post);
+      const after = await act(form, post);
       freeze(form, false);
       kept?.drop();
       if (sender.replayed) toast('It had been recorded at the first try; only the answer was lost. This is it.', 'good');

@@ -66,6 +66,24 @@ function second(record, disposition, names) {
   return null;
 }
 
+/** clearable are the hits of a case of which an officer may say, with the approval, that they are somebody else. */
+function clearable(record) {
+  if (!api.may('reviewer') || !api.whole() || !(record._request ?? {}).cpName) return [];
+  const hits = (record.matches ?? []).filter((m) => m.party === 'counterparty' && m.outcome !== 'BLOCK' && m.outcome !== 'listed' && !m.wallet && !m.identifier && !m.clearedId);
+  return hits.filter((m, i) => hits.findIndex((x) => x.uid === m.uid) === i);
+}
+
+/** clearAll clears the pairs of these hits, for a year, for the reason of the decision. */
+async function clearAll(post, record, hits, reason, clearedBy) {
+  const expiresAt = new Date(Date.now() + 365 * 86400e3).toISOString().slice(0, 10);
+  for (const hit of hits) {
+    await post('/cleared', {name: record._request.cpName, uid: hit.uid, reason, expiresAt, clearedBy, txnId: record.txnId}).catch((error) => {
+      if (!error.proposal) throw error;
+      toast(error.message, 'warn');
+    });
+  }
+}
+
 /** decide asks for confirmation and records; then is called with the record. unseen: hits that are not marked as compared; names: what the policy
  *  says, as case.js reads it. */
 export function decide(record, disposition, {claim, unseen = 0, names, then} = {}) {
@@ -75,6 +93,8 @@ export function decide(record, disposition, {claim, unseen = 0, names, then} = {
   const notes = h('textarea', {name: 'notes', rows: 4, maxlength: 8192, required: !approves, 'data-want': verb.want});
   const who = signs('Decided by');
   const two = second(record, disposition, names);
+  const hits = approves ? clearable(record) : [];
+  const clears = hits.length > 0 && h('input', {type: 'checkbox', name: 'clears', onchange: () => { notes.required = clears.checked; }});
   const other = claim?.assignee && claim.assignee !== officer();
   const early = (unseen > 0 && approves) || other;
   let told = false; // Whether what speaks against it stood there when the button was pressed.
@@ -89,6 +109,7 @@ export function decide(record, disposition, {claim, unseen = 0, names, then} = {
       record.ofacStale && h('p', {class: 'note warn'}, 'The list was too old when this payment was judged.'),
       two, place.list, place.limits, who.view,
       field(approves ? 'Notes' : 'Why (obligatory)', notes, 'What an examiner should read in two years.'),
+      clears && h('label', {class: 'clears'}, clears, ` Also clear ${hits.map((m) => m.name).join(' and ')} for this name, for a year: the same reason stands in each`),
     ],
     act: async (_form, post) => {
       const before = told;
@@ -97,6 +118,7 @@ export function decide(record, disposition, {claim, unseen = 0, names, then} = {
         notes.focus();
         throw Object.assign(new Error(), {shown: h('p', {class: 'note warn'}, 'Read what stands above first: it was not there yet when you pressed.')});
       }
+      if (clears?.checked) await clearAll(post, record, hits, notes.value.trim(), who.name());
       const answer = await post(`/reviews/${record.txnId}`, {disposition, reviewedBy: who.name(), ...(notes.value.trim() && {notes: notes.value.trim()})}).catch((error) => {
         error.shown = kindly(error, record);
         throw error;

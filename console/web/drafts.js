@@ -29,8 +29,8 @@ async function saveAll(by) {
   const all = own(by);
   for (const [name, draft] of [...all]) {
     if (subject() !== by) return; // Somebody else signed in meanwhile.
-    if (draft) await api.call(path(name), {method: 'PUT', body: {text: draft.text, fields: draft.fields}});
-    else await api.call(path(name), {method: 'DELETE'}).catch((error) => { if (error.status !== 404) throw error; });
+    if (draft) await api.call(path(name), {method: 'PUT', poll: true, body: {text: draft.text, fields: draft.fields}}); // Typing itself is the sign of life.
+    else await api.call(path(name), {method: 'DELETE', poll: true}).catch((error) => { if (error.status !== 404) throw error; });
     if (all.get(name) === draft) all.delete(name);
   }
 }
@@ -44,7 +44,7 @@ export async function flush() {
   try {
     await running;
   } catch (error) {
-    if (error.status !== 403) later(again); // A key that may keep no drafts keeps them in this page.
+    if (error.status === 0 || error.status >= 500 || error.status === 429) later(again); // What is refused stays in this page.
     throw error;
   } finally {
     running = null;

@@ -129,7 +129,7 @@ export function sender() {
       try {
         const response = await respond(asked.path, {method: asked.method, body: asked.body, headers: {'Idempotency-Key': asked.key}});
         const answer = await read(response);
-        own.replayed = doubt && response.headers.get('Idempotent-Replayed') === 'true';
+        own.replayed = response.headers.get('Idempotent-Replayed') === 'true'; // A browser asks again by itself, too, where a connection broke.
         own.open = null;
         return answer;
       } catch (error) {

@@ -51,10 +51,7 @@ func (a *act) topicHash(hash [32]byte) (topic [16]byte) {
 
 // subjectOf returns who sent a record.
 func (m *core) subjectOf(common *wire.Common) wire.Subject {
-	if key := m.callerKey(common); key != nil {
-		return key.Subject()
-	}
-	return wire.Subject{}
+	return m.callerKey(common).Subject()
 }
 
 // holdsRole tells whether a key is the institution's and has one of the roles. A key without

@@ -24,10 +24,7 @@ func draftRoutes() []border.Route {
 
 // drafter returns whose drafts the caller's are.
 func drafter(c *border.Request, view *fsm.View) wire.Subject {
-	if key := ownKey(c, view); key != nil {
-		return key.Subject()
-	}
-	return wire.Subject{}
+	return ownKey(c, view).Subject()
 }
 
 func writeDraft(m *strictjson.Members, draft *fsm.Draft, whole bool) {

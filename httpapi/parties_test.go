@@ -290,6 +290,11 @@ func TestInboxHasAllKinds(t *testing.T) {
 	require.Len(t, n.inbox("reviewer", "rule=R21").GetArray("data"), 3)
 	require.Len(t, n.inbox("reviewer", "kind=block").GetArray("data"), 1)
 	require.Len(t, n.inbox("reviewer", "q=bakery").GetArray("data"), 1)
+	for i, kind := range kinds {
+		id := textOf(v, "data", strconv.Itoa(i), "itemId")
+		answer(t, n.do("reviewer", "POST", "/v1/inbox/"+id+"/claim", `{"assignee":"Carla"}`), 200)
+		require.Len(t, n.inbox("reviewer", "assignee=Carla").GetArray("data"), i+1, kind)
+	}
 	whole, cursor := txnsOf(v, "data"), ""
 	var paged []string
 	for range whole {

@@ -1,11 +1,11 @@
-// What can become of a piece of work: the decisions about a review, and what leads on from any record.
+// What can become of a piece of work: the decisions about a review, an owner, its agent suspended.
 
-import {h, field, toast, money} from './dom.js';
+import {h, field, toast} from './dom.js';
 import * as api from './api.js';
 import {load} from './case.js';
 import {decide, verbs} from './decide.js';
 import {ask} from './ask.js';
-import {signs} from './who.js';
+import {officer, signs} from './who.js';
 
 /** reasoned asks for a reason and sends it. */
 function reasoned({title, what, word, kind, draft, want, send, done, then}) {
@@ -19,15 +19,20 @@ function reasoned({title, what, word, kind, draft, want, send, done, then}) {
   why.focus();
 }
 
-/** onward are the outcomes that any record has: a report to OFAC, a suspicious activity report, the agent suspended. */
+/** onward are the outcomes that work of any kind has: it gets an owner, and its agent is suspended. */
 export function onward(item, then) {
   const button = (text, act) => h('button', {type: 'button', class: 'small', onclick: act}, text);
-  const to = `${money(item.amount)} to ${item.cpName ?? 'a counterparty that is not named'}`;
+  const own = async (verb, body) => {
+    try {
+      await api.call(`/inbox/${item.itemId}/${verb}`, {method: 'POST', body});
+      then();
+    } catch (error) {
+      toast(error.code === 'claimed_by_other' ? `${error.body.assignee ?? 'Somebody'} has claimed this.` : error.message, 'bad');
+    }
+  };
+  const mine = item.assignee === officer();
   return [
-    item.txnId && item.kind !== 'report' && button('Suspicious activity report …', () => reasoned({title: 'Open a suspicious activity report?', what: `A report about the payment of ${to}. The agent and its operator must not learn of it.`, word: 'Open the report', kind: 'warn', draft: `sar:${item.txnId}`,
-      want: 'Say what is suspicious: the report begins with your words.', send: (post, reason) => post('/sar', {txnId: item.txnId, reason}), done: 'The report is open.', then})),
-    item.txnId && item.kind !== 'block' && (item.entry || item.place) && button('Sanctions case …', () => reasoned({title: 'Open a sanctions case?', what: `A case with the report to OFAC about the payment of ${to}${item.entry ? `, as one to ${item.entry.name}` : ''}.`, word: 'Open the case', kind: 'warn', draft: `sanctions:${item.txnId}`,
-      want: 'Say how you know that it is the listed party.', send: (post, reason) => post('/sanctions/cases', {txnId: item.txnId, ...(item.entry && {entryId: item.entry.uid}), reason}), done: 'The case is open.', then})),
+    item.assignee ? button(mine ? 'Give back' : 'Free it', () => own('release', mine ? {by: officer()} : {by: officer(), force: true})) : button('Claim for ten minutes', () => own('claim', {assignee: officer()})),
     item.agentId && button('Suspend the agent …', () => reasoned({title: 'Suspend the agent?', what: `${item.agentName ?? item.agentId} pays nothing until somebody reinstates it.`, word: 'Suspend it', kind: 'bad', draft: `suspend:${item.agentId}`,
       want: 'Say why: whoever answers for the agent asks.', send: (post, reason, actor) => post(`/agents/${item.agentId}/suspend`, {reason, actor}), done: 'The agent is suspended.', then})),
   ].filter(Boolean);

@@ -290,7 +290,7 @@ func writeWorkIDs(m *strictjson.Members, ids *fsm.IDs, w *work) {
 	case workAlert, workRetro:
 		m.Text("itemId", ids.AlertID(w.leaf))
 	case workReport:
-		m.Text("itemId", "sar_"+txn)
+		m.Text("itemId", ReportPrefix+txn)
 	}
 	m.Text("kind", w.kind.String())
 	m.TextOrNull("txnId", txn)

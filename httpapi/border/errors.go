@@ -296,6 +296,8 @@ func RefusalOf(key *Key, r wire.Result) error {
 		return shareUsed(key, wire.SharedTable(r.Value))
 	case wire.RefusedLapsed:
 		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
+	case wire.RefusedUnsigned:
+		return NewError(http.StatusForbidden, "passkey_required", "the policy demands that you sign this with a passkey that counts")
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"railguard/httpapi/guest"
@@ -155,6 +157,22 @@ func (c *Console) replySession(w http.ResponseWriter, s *session, answer *guest.
 func (c *Console) forwardCall(w http.ResponseWriter, r *http.Request, path string) {
 	if s := c.admitCall(w, r); s != nil {
 		c.config.API.ServeHTTP(w, translateSession(r, s, path, r.URL.RawQuery))
+	}
+}
+
+// peoplePaths are the paths of the admin listener at which keys and passkeys are looked after.
+var peoplePaths = []string{"/admin/keys", "/admin/passkeys"}
+
+// forwardPeople calls the listener that looks after keys and passkeys with the session's key. That
+// listener decides what the key may do.
+func (c *Console) forwardPeople(w http.ResponseWriter, r *http.Request, path string) {
+	ours := slices.ContainsFunc(peoplePaths, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+	if c.config.People == nil || !ours {
+		writeError(w, http.StatusNotFound, "not_found", "no such page of people")
+		return
+	}
+	if s := c.admitCall(w, r); s != nil {
+		c.config.People.ServeHTTP(w, translateSession(r, s, path, r.URL.RawQuery))
 	}
 }
 

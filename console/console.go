@@ -41,6 +41,7 @@ type Config struct {
 	Uploads http.Handler  // Takes list files at uploadPath and applies its own checks; nil: the console takes none.
 	SignIn  *signin.Door  // Signs persons in by an identity provider; nil: there is none.
 	Bundles http.Handler  // Makes an examiner's bundle by the caller's key; nil: the console hands out none.
+	People  http.Handler  // Makes and ends keys and passkeys at peoplePaths, and applies its own checks; nil: not through the console.
 	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
 	Idle    time.Duration    // How long a session lasts without a call of a person; 0: 15 minutes.
@@ -137,6 +138,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.beginSignIn(w, r)
 	case Root+below == CallbackPath:
 		c.finishSignIn(w, r)
+	case strings.HasPrefix(below, "/people/"):
+		c.forwardPeople(w, r, "/admin/"+below[len("/people/"):])
 	case below == "/upload":
 		c.forwardUpload(w, r)
 	case below == "/bundle":

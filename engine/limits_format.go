@@ -18,6 +18,7 @@ type TableLimits struct {
 	ClosedReviews                    int // Dispositions kept, each as long as its record.
 	Structuring                      int // Rows of the table of R25.
 	APIKeys, SigningKeys, Cleared    int
+	Passkeys, PasskeysOfPerson       int
 	ListHistory                      int
 	ListsStaged                      int // Uploaded lists that are staged.
 	ListLeft                         int // Parties, names and wallets that a record names as having left a list.
@@ -123,6 +124,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
 		OpenReviews: 4_194_304, Idempotency: 1_048_576,
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
+		Passkeys: 20_000, PasskeysOfPerson: 8,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, Outcomes: 1_048_576, References: 1_048_576,

@@ -63,7 +63,7 @@ func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 		return
 	}
 	said := wire.PolicyPut{Policy: b.Policy, Acts: b.Acts}
-	a := &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts}
+	a := &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts, signs: policy.Passkeys != 0}
 	if policy.AlwaysTwo(m.settings.Policy) {
 		a.names, a.always = a.names|engine.ActPolicyWiden, true
 	}

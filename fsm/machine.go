@@ -231,6 +231,8 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:
 		applyBody(m, record.Body, r, m.keys.applyLooks)
+	case wire.KindPasskey:
+		applyBody(m, record.Body, r, m.keys.applyPasskey)
 	case wire.KindSignIn:
 		applyBody(m, record.Body, r, m.keys.applySignIn)
 	default:

@@ -28,6 +28,7 @@ type act struct {
 	// review, or the number of a kind of which there is one. Without one, said is the topic.
 	topic uint64
 	whole bool // The kind of record is itself the topic.
+	signs bool // A passkey must sign it, whatever the policy says.
 
 	record      any    // The record to be kept for a wire.Confirm; nil: the second person sends his own.
 	reviewed    uint64 // The record under review; 0: none.
@@ -127,6 +128,23 @@ func ActRoles(kind wire.Kind) uint16 {
 // proposal or is refused, and r holds the answer. who belongs into the act's leaf. Confirming
 // uses the proposal up, so a part asks only when nothing can refuse the act any more.
 func (m *desk) settlePersons(a *act, common *wire.Common, r *wire.Result) (who leaf.Persons, counts bool) {
+	at, why := m.signature(common)
+	if why == 0 && at < 0 && m.mustSign(a) {
+		why = wire.RefusedUnsigned
+	}
+	if why != 0 {
+		refuse(r, why)
+		return who, false
+	}
+	who, counts = m.countPersons(a, common, r)
+	if at >= 0 && (counts || r.Refusal == 0) {
+		m.useSignature(at, common.Signed)
+	}
+	return who, counts
+}
+
+// countPersons is settlePersons without the signature.
+func (m *desk) countPersons(a *act, common *wire.Common, r *wire.Result) (who leaf.Persons, counts bool) {
 	hash := a.hash()
 	at, open := m.proposalOn(a.topicHash(hash))
 	names := m.settings.Policy.Demands(a.names)

@@ -69,6 +69,7 @@ const (
 	sectionSanctions
 	sectionWorks
 	sectionDrafts
+	sectionPasskeys
 	sectionEnd uint16 = 0xffff
 )
 

@@ -137,11 +137,12 @@ func (s *server) publicURL() string {
 
 // makeConsole puts the officers' console in front of the public API.
 func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secrets, door *signin.Door) (*console.Console, error) {
+	people := uploads
 	if !f.consoleImport {
 		uploads = nil
 	}
 	return console.New(console.Config{
-		API: api, Uploads: uploads, Bundles: &bundleDoor{api: api, folder: f.data}, SignIn: door, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
+		API: api, Uploads: uploads, People: people, Bundles: &bundleDoor{api: api, folder: f.data}, SignIn: door, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
 	})
 }
 

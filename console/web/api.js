@@ -1,7 +1,10 @@
 // This module calls the public API for the session. The browser's cookie says who calls. The
 // token proves that this page makes the call, and no other site.
 
+import {sign} from './sign.js';
+
 const ROOT = '/console';
+const SIGNED = 'X-Railguard-Passkey';
 let session = {signedIn: false};
 let provider = false;
 let ended = () => {};
@@ -102,9 +105,18 @@ async function respond(path, {method = 'GET', body, poll, headers = {}} = {}) {
     all['Content-Type'] = 'application/json';
     if (method === 'POST' || all['Idempotency-Key']) all['Idempotency-Key'] = all['Idempotency-Key'] ?? newKey();
   }
-  const response = await send(`/api${path}`, {method, headers: all, body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)});
+  const response = await send(path.startsWith('/people/') ? path : `/api${path}`, {method, headers: all, body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)});
   if (response.status === 401 || response.headers.get('X-Railguard-Console') === 'other-session') over();
-  return response;
+  const demand = all[SIGNED] ? null : await demanded(response, method);
+  return demand ? respond(path, {method, body, poll, headers: {...all, [SIGNED]: await sign(demand.challenge, demand.passkeys)}}) : response;
+}
+
+/** demanded returns what the person has to sign before a call is taken; null: nothing. Of a call about many, each item demands the same. */
+async function demanded(response, method) {
+  if (method === 'GET' || response.status !== 403 && response.status !== 200) return null;
+  const said = await response.clone().json().catch(() => null);
+  const asked = response.status === 403 ? said : said?.results?.length > 0 && said.results.every((item) => item.code === 'passkey_required') ? said.results[0] : null;
+  return asked?.code === 'passkey_required' && asked.passkeys?.length > 0 ? asked : null;
 }
 
 const tries = 3; // Of one press, before the person is asked to press again.

@@ -20,6 +20,9 @@ import {showCleared} from './cleared.js';
 import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {showLearning} from './learning.js';
+
+import {showPeople} from './people.js';
+import {showPasskeys} from './passkeys.js';
 import {shortcuts, setShortcuts} from './settings.js';
 import {navigation} from './nav.js';
 import {flush} from './drafts.js';
@@ -58,6 +61,8 @@ const pages = [
   {path: 'search', group: 'History', title: 'Search', show: showSearch, roles: reader, whole: true},
   {path: 'learning', group: 'History', title: 'Learning', show: showLearning, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'cluster', group: 'System', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
+  {path: 'people', group: 'System', title: 'People', show: showPeople, roles: ['admin'], whole: true},
+  {path: 'passkeys', group: 'System', title: 'Passkeys', show: showPasskeys, roles: ['reviewer', 'policy'], whole: true},
 ];
 
 const main = document.getElementById('main');

@@ -49,8 +49,14 @@ func (s *ReportMove) Record(j *edge.Judge, leaf uint64, from uint8) (*wire.SAR, 
 	fragment.Optional("reason", s.reason)
 	fragment.Optional("bsaId", s.bsaID)
 	fragment.Optional("narrative", s.narrative)
-	j.Actor(&fragment)
-	record := &wire.SAR{Common: j.Common(fragment), Leaf: leaf, From: from, To: s.to}
+	var said strictjson.Members
+	said.Uint("reviewedLeaf", leaf)
+	said.Text("to", fsm.SARState(s.to))
+	common, err := j.RecordedSigned(fragment, edge.Statement{Act: "sar.moved", Said: said})
+	if err != nil {
+		return nil, err
+	}
+	record := &wire.SAR{Common: common, Leaf: leaf, From: from, To: s.to}
 	if s.bsaID != "" || s.narrative != "" {
 		record.Filing = sha256.Sum256([]byte(s.bsaID + "\x00" + s.narrative))
 	}

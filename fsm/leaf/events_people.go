@@ -14,3 +14,22 @@ type SignedIn struct {
 	Issuer   string   `leaf:"issuer,edge" event:"8" doc:"the provider"`
 	Provided string   `leaf:"providerSubject,edge" event:"9" doc:"the provider's own name for the person"`
 }
+
+// PasskeyAdded is a passkey that a person registered. Its proof says that the authenticator has the
+// private key: it signed the registration itself.
+type PasskeyAdded struct {
+	Subject    string      `leaf:"subject" event:"1" doc:"whose it is"`
+	CountsFrom engine.Time `leaf:"countsFrom" event:"2" doc:"before, nothing that it signs counts"`
+
+	PasskeyID string `leaf:"passkeyId,edge" event:"3" doc:"its credential id, base64url"`
+	Name      string `leaf:"name,edge" event:"4"`
+	PublicKey string `leaf:"publicKey,edge" doc:"base64url: a byte for the kind (1 P-256, 2 Ed25519), then the point"`
+	Site      string `leaf:"site,edge" doc:"the host on whose pages it signs"`
+}
+
+// PasskeyRemoved is a passkey that signs nothing any more.
+type PasskeyRemoved struct {
+	Subject string `leaf:"subject" event:"1" doc:"whose it was"`
+
+	PasskeyID string `leaf:"passkeyId,edge" event:"2"`
+}

@@ -51,6 +51,9 @@ const (
 	KindLooked   = "key.looked"
 	KindSignedIn = "key.signed_in"
 
+	KindPasskeyAdded   = "passkey.added"
+	KindPasskeyRemoved = "passkey.removed"
+
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )
 
@@ -63,6 +66,11 @@ const (
 
 // Dispositions maps these words to wire's numbers.
 var Dispositions = map[string]uint8{WordApproved: wire.Approved, WordRejected: wire.Rejected, WordEscalateSAR: wire.EscalateSAR}
+
+// DispositionWord returns the word of a number of wire's.
+func DispositionWord(disposition uint8) string {
+	return [...]string{wire.Approved: WordApproved, wire.Rejected: WordRejected, wire.EscalateSAR: WordEscalateSAR}[disposition]
+}
 
 // Escalates reports whether a disposition escalates a case as suspicious.
 func (d *Dispositioned) Escalates() bool { return d.Disposition == WordEscalateSAR }

@@ -55,10 +55,11 @@ const (
 	KindWork
 	KindDraft
 	KindSignIn
+	KindPasskey
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindSignIn
+const KindNewest = KindPasskey
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -89,6 +90,7 @@ type KeyRef struct {
 type Common struct {
 	Idem     *Idem    `cbor:"1,keyasint,omitempty"`
 	Key      *KeyRef  `cbor:"60,keyasint,omitempty"` // nil: the node itself, see KeyRef.
+	Signed   *Signed  `cbor:"61,keyasint,omitempty"` // What the caller signed with a passkey; nil: nothing.
 	Fragment []byte   `cbor:"2,keyasint,omitempty"`  // JSON members, no braces; copied into the leaf as they are.
 	Filters  []uint64 `cbor:"3,keyasint,omitempty"`  // engine.FilterKey values that the edge knows.
 }
@@ -99,7 +101,7 @@ func (c *Common) Keep(fragment []byte, filters []uint64) { c.Fragment, c.Filters
 // Adopt makes a record that waited for a second person the confirmer's: it comes with his key
 // and Idempotency-Key, and what his edge says stands behind what the first edge said.
 func (c *Common) Adopt(by *Common) {
-	c.Key, c.Idem = by.Key, by.Idem
+	c.Key, c.Idem, c.Signed = by.Key, by.Idem, by.Signed
 	if len(c.Fragment) > 0 && len(by.Fragment) > 0 {
 		c.Fragment = append(append([]byte(nil), c.Fragment...), ',')
 	}

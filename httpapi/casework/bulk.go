@@ -117,6 +117,9 @@ func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err 
 		case wire.Conflict:
 			item.err = border.KeyConflict()
 		case wire.Refused:
+			if item.err = c.Unsigned(item.result); item.err != nil {
+				continue
+			}
 			if item.err = b.refused(item, item.result); item.err == nil {
 				item.err = border.RefusalOf(c.Key, item.result)
 			}
@@ -192,6 +195,11 @@ func bulkReview(c *border.Request) (border.Answer, error) {
 
 // reviewBatch opens the records of reviews that one decision is about, and checks each.
 func reviewBatch(c *border.Request, decision desk.Review, items []bulkItem) *bulk {
+	together := make([]string, len(items))
+	for i := range items {
+		together[i] = items[i].id
+	}
+	decision.Together(together)
 	b := &bulk{
 		call: c, kind: wire.KindDisposition, items: items,
 		record:  func(item *bulkItem) (any, error) { return decision.Record(&c.Judge, &item.leaf) },

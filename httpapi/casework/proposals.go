@@ -208,7 +208,9 @@ func confirmProposal(c *border.Request) (border.Answer, error) {
 	}
 	if waiting.Kind != wire.KindDisposition {
 		return c.AnswerChangeable(border.Proposal{
-			Kind: wire.KindConfirm, Record: func() (any, error) { return confirmation.Record(&c.Judge, waiting.Later) },
+			Kind: wire.KindConfirm, Record: func() (any, error) {
+				return confirmation.Record(&c.Judge, waiting.Later, c.PathValue("id"), waiting.Hash)
+			},
 		}, nil)
 	}
 	proposal, err := c.Judge.LoadLeaf(waiting.Later)

@@ -156,6 +156,9 @@ func listKeys(c *border.Request) (border.Answer, error) {
 		m.Text("prefix", key.Prefix)
 		keys.WriteAPIKey(&m, key)
 		m.TextOrNull("owner", key.Owner)
+		if key.SignedIn != "" {
+			m.Bool("signsIn", true)
+		}
 		m.Int("liveSecrets", int64(len(liveSecrets(key, now))))
 		if key.OldUntil > now {
 			m.Time("oldSecretUntil", key.OldUntil)

@@ -253,7 +253,7 @@ func TestAccessibility(t *testing.T) {
 			{"/", "Overview"}, {"/inbox", "Inbox"}, {"/party?state=all", "Parties"}, {"/search?q=maduro", "Search"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
 			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/cleared", "Cleared pairs"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
 			{"/foresight", "Foresight"}, {"/foresight/backtests/" + backtest, "Backtest"}, {"/foresight/shadows/" + shadow, "Shadow"}, {"/foresight/retro/" + retro, "Looking back"}, {"/policy?from=" + backtest, "Policy"},
-			{"/activity", "Activity"}, {"/learning", "Learning"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
+			{"/activity", "Activity"}, {"/learning", "Learning"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/people", "People"}, {"/passkeys", "Passkeys"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
 		} {
 			w.at(p[0], p[1])
 			if p[1] == "Match" {

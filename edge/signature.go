@@ -2,7 +2,6 @@ package edge
 
 import (
 	"crypto/sha256"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -154,15 +153,15 @@ func AssertionMembers(a *passkey.Assertion, statement []byte) (m strictjson.Memb
 // KnowsOrigin tells whether an origin is one of this service's: the public address, another name of
 // it, or, in development, any port of this machine.
 func (j *Judge) KnowsOrigin(origin string) bool {
-	genesis := j.Terms.Settings.Genesis
-	if public, err := url.Parse(genesis.PublicURL); err == nil && origin == public.Scheme+"://"+public.Host {
+	signing := j.Terms.Signing
+	if signing == nil {
+		return false
+	}
+	if signing.genesis.Dev && passkey.SiteOf(origin) == "localhost" {
 		return true
 	}
-	if genesis.Dev && passkey.SiteOf(origin) == "localhost" {
-		return true
-	}
-	host, secure := strings.CutPrefix(origin, "https://")
-	return secure && slices.Contains(j.shared.deps.Authorities, host)
+	scheme, host, found := strings.Cut(origin, "://")
+	return found && scheme == signing.scheme && slices.Contains(signing.known, host)
 }
 
 // Hashed writes a member of a statement that is the hash of what the leaf has.

@@ -280,28 +280,6 @@ type Key struct {
 	Prefix string `leaf:"prefix" event:"2"`
 }
 
-// KeyChanged is a key that was made, rotated or revoked.
-type KeyChanged struct {
-	Key
-	Owner string `leaf:"owner,omitempty" event:"9" doc:"an operator or a caller; else the institution"`
-	Persons
-
-	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`
-}
-
-// Looked says that somebody looked at something, or asked, on one node within one hour.
-type Looked struct {
-	Look         string      `leaf:"look" event:"1" doc:"suspicion, records, export, names, match, sign_in, admin_token, dry_run or probe"`
-	KeyID        string      `leaf:"keyId,omitempty" event:"2" doc:"but of the admin token"`
-	Subject      string      `leaf:"subject,omitempty" event:"9" doc:"whom the key acts for: its person, or the key"`
-	Node         string      `leaf:"node" event:"3"`
-	Hour         engine.Time `leaf:"hour" event:"4" doc:"when it began"`
-	Count        uint32      `leaf:"count" event:"5" doc:"several leaves of an hour add up"`
-	FirstAddress string      `leaf:"firstAddress,omitempty" event:"6"`
-	LastAddress  string      `leaf:"lastAddress,omitempty" event:"7"`
-	UID          uint32      `leaf:"uid,omitempty" event:"8" doc:"of a probe: the listed party that the names come near"`
-}
-
 // SigningKeyChanged is a key that credentials are signed with.
 type SigningKeyChanged struct {
 	KID        string      `leaf:"kid" event:"1"`

@@ -44,7 +44,7 @@ func listPasskeys(c *border.Request) (border.Answer, error) {
 	var items []strictjson.Members
 	next := p.Scan(uint64(len(all)), func(row uint64) bool {
 		one := all[row-1]
-		if one.Subject != mine && !c.Key.May(0) {
+		if one.Subject != mine && !c.Judge.Caller().May(0) {
 			return false
 		}
 		var m strictjson.Members

@@ -30,7 +30,6 @@ var fieldHands = map[string]struct {
 	"fsm.Settings.Genesis":         {61, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {56, "a member of a plain value"},
 	"httpapi/border.callState.Key": {50, "the caller's key, set by the border before a handler begins"},
-	"edge.Judge.shared":            {49, "what all judges of a node share, which they only read"},
 	"fsm.core.size":                {53, "how many leaves there are, which is the number of the next one; counted up by one function"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},
 	"fsm.Settings.List":            {53, "a member of an immutable value"},

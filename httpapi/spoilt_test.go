@@ -136,7 +136,7 @@ var spoiltBefore = map[string]string{
 	"POST /v1/users/{id}/reinstate":             `admin POST /v1/users/$user/suspend {"reason":"r"}`,
 	"POST /v1/operators/reinstate":              `admin POST /v1/operators/suspend {"operatorLegalName":"Acme Inc","reason":"r"}`,
 	"POST /v1/reviews/{txnId}/withdraw":         `admin PUT /v1/policy {"review":{"fourEyes":{}}}` + "\n" + `reviewer POST /v1/reviews/$review {"disposition":"REJECTED","reviewedBy":"Bob"}`,
-	"POST /v1/sar/{txnId}/move":                 `admin POST /v1/reviews/$review {"disposition":"ESCALATE_SAR","reviewedBy":"Bob"}` + "\n" + `admin POST /v1/sar/$review/move {"to":"READY","by":"Ann"}`,
+	"POST /v1/sar/{txnId}/move":                 `admin POST /v1/reviews/$review {"disposition":"ESCALATE_SAR","reviewedBy":"Bob"}` + "\n" + `admin POST /v1/sar/$review/move {"to":"READY","by":"Ann","narrative":"what was seen"}`,
 	"POST /v1/policy/shadow/{id}/promote":       `admin POST /v1/policy/shadow {"policy":{"requireCounterparty":"all"}}`,
 }
 

@@ -105,6 +105,13 @@ type SARSummary struct {
 	DueAt       Time     `json:"dueAt"`
 	Overdue     bool     `json:"overdue"`
 	EscalatedBy string   `json:"escalatedBy"`
+
+	AgentID           string  `json:"agentId,omitempty" doc:"this and the next five: in the list"`
+	AgentName         string  `json:"agentName,omitempty"`
+	OperatorLegalName string  `json:"operatorLegalName,omitempty"`
+	CpName            *string `json:"cpName,omitempty" doc:"who is paid"`
+	CpWallet          *string `json:"cpWallet,omitempty"`
+	Amount            Number  `json:"amount,omitempty"`
 }
 
 type SARPacket struct {
@@ -125,7 +132,8 @@ type SARPacket struct {
 		To            Time   `json:"to"`
 		Count         int64  `json:"count"`
 		TotalUSDC     Number `json:"totalUSDC"`
-		Proceeded     int64  `json:"proceeded"`
+		Agents        int64  `json:"agents" doc:"how many agents asked for them"`
+		Proceeded     int64  `json:"proceeded" doc:"that went ahead: PROCEED, approved or settled, and not released"`
 		ProceededUSDC Number `json:"proceededUSDC"`
 		Complete      bool   `json:"complete"`
 		Transactions  []Free `json:"transactions" each:"{\"x-free\": \"txnId, screenedAt, verdict, rule, amount, disposition\"}"`

@@ -17,7 +17,6 @@ type between struct {
 	*httptest.Server
 	mutex sync.Mutex
 	node  string                                // Where calls go.
-	dead  bool                                  // The node is dead: no call arrives.
 	cut   int                                   // How many answers of writes are still cut after the node did what was asked.
 	only  string                                // What the path of a cut write has in it.
 	alter func(path string, body []byte) []byte // Changes answers on their way.
@@ -77,20 +76,6 @@ func (b *between) cuts(only string, times int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.only, b.cut = only, times
-}
-
-// dies lets the node answer no more, or again.
-func (b *between) dies(dead bool) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.dead = dead
-}
-
-// goes sends calls to another node.
-func (b *between) goes(node string) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.node = node
 }
 
 // alters changes answers from now on; nil: no more.

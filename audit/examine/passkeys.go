@@ -149,7 +149,7 @@ func compareStatement(l map[string]json.RawMessage, statement []byte) error {
 	}
 	compared := 0
 	for name, value := range said {
-		same := false
+		var same bool
 		switch of, hashed := strings.CutSuffix(name, hashSuffix); {
 		case name == "act", name == "number", name == "subject":
 			continue

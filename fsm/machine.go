@@ -213,14 +213,22 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.registry.applyRetire)
 	case wire.KindTime:
 		applyBody(m, record.Body, r, m.applyTime)
+	default:
+		m.applyPeople(record, r)
+	}
+}
+
+// applyPeople applies a record about who acts here.
+func (m *Machine) applyPeople(record wire.Record, r *wire.Result) {
+	switch record.Kind {
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:
 		applyBody(m, record.Body, r, m.keys.applyLooks)
-	case wire.KindPasskey:
-		applyBody(m, record.Body, r, m.keys.applyPasskey)
 	case wire.KindSignIn:
 		applyBody(m, record.Body, r, m.keys.applySignIn)
+	case wire.KindPasskey:
+		applyBody(m, record.Body, r, m.keys.applyPasskey)
 	default:
 		m.applyOfficersWork(record, r)
 	}

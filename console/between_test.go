@@ -16,7 +16,6 @@ import (
 type between struct {
 	*httptest.Server
 	mutex sync.Mutex
-	node  string                                // Where calls go.
 	cut   int                                   // How many answers of writes are still cut after the node did what was asked.
 	only  string                                // What the path of a cut write has in it.
 	alter func(path string, body []byte) []byte // Changes answers on their way.
@@ -24,27 +23,17 @@ type between struct {
 
 // stand starts a balancer before a node.
 func stand(t *testing.T, node string) *between {
-	b := &between{node: node}
+	b := &between{}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			b.mutex.Lock()
-			defer b.mutex.Unlock()
-			r.SetURL(&url.URL{Scheme: "http", Host: b.node})
+			r.SetURL(&url.URL{Scheme: "http", Host: node})
 			r.Out.Host = r.In.Host
 			r.Out.Header.Del("Accept-Encoding")
 		},
 		ModifyResponse: b.change,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b.mutex.Lock()
-		dead := b.dead
-		b.mutex.Unlock()
-		if dead {
-			panic(http.ErrAbortHandler) // The connection closes without an answer.
-		}
-		proxy.ServeHTTP(w, r)
-	}))
+	b.Server = httptest.NewServer(proxy)
 	t.Cleanup(b.Close)
 	return b
 }

@@ -62,8 +62,7 @@ func (m *keys) addPasskey(b *wire.PasskeyPut, at int, r *wire.Result) {
 	if vouched >= 0 {
 		added.CountsFrom = m.now
 	}
-	s := m.editSettings()
-	s.Passkeys = append(slices.Clone(s.Passkeys), &added)
+	m.putPasskeys(append(slices.Clone(m.settings.Passkeys), &added))
 	m.writeEvent(leaf.KindPasskeyAdded, leaf.PasskeyAdded{Subject: added.Subject, CountsFrom: added.CountsFrom}, &b.Common, r)
 }
 
@@ -77,8 +76,7 @@ func (m *keys) removePasskey(b *wire.PasskeyPut, at int, r *wire.Result) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	s := m.editSettings()
-	s.Passkeys = slices.Delete(slices.Clone(s.Passkeys), at, at+1)
+	m.putPasskeys(slices.Delete(slices.Clone(m.settings.Passkeys), at, at+1))
 	m.writeEvent(leaf.KindPasskeyRemoved, leaf.PasskeyRemoved{Subject: gone.Subject}, &b.Common, r)
 }
 
@@ -141,10 +139,14 @@ func NextStatement(passkeys []*wire.Passkey, subject string) (number uint64) {
 func (m *core) useSignature(at int, signed *wire.Signed) {
 	used := *m.settings.Passkeys[at]
 	used.Number, used.Last, used.Many = signed.Number, signed.Digest, signed.Many
-	s := m.editSettings()
-	s.Passkeys = slices.Clone(s.Passkeys)
-	s.Passkeys[at] = &used
+	list := slices.Clone(m.settings.Passkeys)
+	list[at] = &used
+	m.putPasskeys(list)
 }
+
+// putPasskeys replaces the passkeys. They are the core's, because every part that asks for a signature
+// notes that it was used.
+func (m *core) putPasskeys(list []*wire.Passkey) { m.editSettings().Passkeys = list }
 
 // signedNames returns what an act is called in the policy's passkeys. second says that it confirms
 // what another person proposed.

@@ -334,6 +334,8 @@ func renderAcknowledged(c *border.Request, done *edge.Leaf, m *strictjson.Member
 	if err := writeAlertHead(c, m, kind, "acknowledged", &l); err != nil {
 		return err
 	}
+	m.Bool("overdue", false)
+	writeClaim(m, nil, 0) // Nobody works on it any more.
 	writeAcknowledged(m, done)
 	return nil
 }

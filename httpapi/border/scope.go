@@ -154,7 +154,7 @@ var RoutesOf = [Kinds][]string{
 		"POST /v1/policy/shadow/{id}/promote",
 	},
 	KindPage: {
-		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
+		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /admin/passkeys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	KindSearch: {
 		"GET /v1/activity", "GET /v1/audit", "POST /v1/audit/search", "GET /v1/sar/{txnId}", "GET /v1/sanctions/cases/{id}", "GET /v1/sanctions/cases/{id}/report",
@@ -185,7 +185,7 @@ var RoutesOf = [Kinds][]string{
 	KindVerb: {
 		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/admit", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
 		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/confirm-time", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
-		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
+		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/keys/{id}/reinstate", "POST /admin/passkeys", "DELETE /admin/passkeys/{id}", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
 		"GET /v1/reconciliations", "GET /v1/reconciliations/{id}", "GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
 	},
 	KindOpen: {

@@ -164,12 +164,12 @@ func TestSignIn(t *testing.T) {
 	answer = d.do("GET", "/console/session", "", nil)
 	body, _ = io.ReadAll(answer.Body)
 	require.Equal(t, 200, answer.StatusCode)
-	require.JSONEq(t, `{"signedIn":false}`, string(body))
+	require.JSONEq(t, `{"signedIn":false,"provider":false}`, string(body))
 
 	d.live = false // The key is revoked: the next page load signs out, despite the cookie.
 	answer = d.do("GET", "/console/session", "", with(cookie, ""))
 	body, _ = io.ReadAll(answer.Body)
-	require.JSONEq(t, `{"signedIn":false}`, string(body))
+	require.JSONEq(t, `{"signedIn":false,"provider":false}`, string(body))
 	require.Negative(t, answer.Cookies()[0].MaxAge)
 	require.Equal(t, 401, d.do("GET", "/console/api/queue", "", with(cookie, "")).StatusCode)
 }

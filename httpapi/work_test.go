@@ -40,6 +40,14 @@ func TestEverythingHasAnOwner(t *testing.T) {
 	require.Equal(t, "review.claimed", textOf(answer(t, n.do("reviewer", "POST", "/v1/inbox/"+txn+"/claim", `{"assignee":"Ann"}`), 200), "event"))
 	require.Equal(t, "Ann", textOf(answer(t, n.do("reviewer", "GET", "/v1/queue", ""), 200), "data", "0", "assignee"))
 
+	answer(t, n.do("reviewer", "POST", "/v1/inbox/"+txn+"/release", `{"assignee":"Bob"}`), 409)
+	for range engine.CommentsOfKeyMax - 1 {
+		answer(t, n.do("reviewer", "POST", "/v1/inbox/"+alert+"/comment", `{"comment":"c"}`), 200)
+	}
+	require.Equal(t, "limit_reached", textOf(answer(t, n.do("reviewer", "POST", "/v1/inbox/"+alert+"/comment", `{"comment":"one more"}`), 409), "code"))
+	answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"REJECTED","reviewedBy":"Ann"}`), 200)
+	require.Equal(t, "invalid_transition", textOf(answer(t, n.do("reviewer", "POST", "/v1/inbox/"+txn+"/assign", `{"assignee":"Cy"}`), 409), "code"))
+
 	for _, wrong := range []string{"alr_00000000", "txn_00000000", "sar_" + txn, "sar_txn_00000000", "x"} {
 		answer(t, n.do("reviewer", "POST", "/v1/inbox/"+wrong+"/claim", `{}`), 404)
 	}

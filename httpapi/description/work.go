@@ -102,8 +102,6 @@ var workOperations = []Operation{
 		Summary:    "Drop a draft",
 		Parameters: "name timeout minIndex",
 		Answers:    []Answer{{Status: 204, Text: "There is no such draft any more."}},
-		Refusals:   "404",
-		Codes:      Codes{404: "not_found"},
 	},
 }
 

@@ -54,7 +54,7 @@ func (f *bundleFlags) check() error {
 		return usageError("--bundle-key-file is for --bundle-dir")
 	case f.dir != "" && f.keyFile == "":
 		return usageError("--bundle-dir needs --bundle-key-file (an API key of the role auditor)")
-	case f.every != "week" && f.every != "day":
+	case f.dir != "" && f.every != "week" && f.every != "day":
 		return usageError("--bundle-every must be week or day")
 	}
 	return nil

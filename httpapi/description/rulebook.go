@@ -297,7 +297,7 @@ var rulebookOperations = []Operation{
 		Body: &Body{Of: struct {
 			Name          *string `json:"name,omitempty" length:"-NameRunesMax"`
 			Wallet        *string `json:"wallet,omitempty" length:"-FieldMax"`
-			SnapshotID    *string `json:"snapshotId,omitempty" length:"-FieldMax"`
+			SnapshotID    *string `json:"snapshotId,omitempty" length:"-FieldMax" doc:"a list that is staged or was active, in place of the active one"`
 			CpType        *string `json:"cpType,omitempty" length:"-FieldMax"`
 			CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax"`
 			CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -358,6 +359,10 @@ func TestEveryParameterIsRead(t *testing.T) {
 			for _, value := range spoiltQueries {
 				query := path + "?" + known[path] + p.Name + "=" + value
 				w := n.do("admin", "GET", query, "")
+				if w.Code == 429 { // Walks count as many calls: the burst of the key is used up.
+					time.Sleep(time.Second)
+					w = n.do("admin", "GET", query, "")
+				}
 				byName := slices.Contains([]string{"fleetId", "against", "paymentRef", "txnId", "snapshotId"}, p.Name) || strings.HasPrefix(path, "/v1/ofac/retro/") || path == "/v1/audit/export"
 				require.True(t, w.Code == 400 || byName && w.Code == 404, "%s: %d %s", query, w.Code, w.Body)
 			}

@@ -43,14 +43,10 @@ func (w *tab) enter(selector string) {
 	w.press(kb.Enter)
 }
 
-// page opens a page by its link in the header, which may stand in a group that is folded.
+// page opens a page by its link in the header.
 func (w *tab) page(path, heading string) {
 	w.t.Helper()
-	link := `nav a[href="/console/` + path + `"]`
-	if group := w.value(fmt.Sprintf("document.querySelector(%q).closest('ul')?.id ?? ''", link)); group != "" {
-		w.enter(`nav button[aria-controls="` + group + `"]`)
-	}
-	w.enter(link)
+	w.enter(`nav a[href="/console/` + path + `"]`)
 	w.shows("h1", heading)
 }
 
@@ -145,8 +141,7 @@ func (w *tab) decidesByKeys(s *site, d *day) {
 	select1(d.name)
 	w.press("a")
 	w.asked("Approve the payment of $120")
-	w.shows("dialog .unseenhits", "1 hit is not marked")
-	w.enter("dialog button[type=submit]")
+	w.press(kb.Enter)
 	w.closed()
 	w.shows("#totals", "6 cases")
 	require.Equal(t, "APPROVED", disposition(d.name))

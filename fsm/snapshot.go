@@ -67,9 +67,6 @@ const (
 	sectionStatuses
 	sectionStagedWhole
 	sectionSanctions
-	sectionWorks
-	sectionDrafts
-	sectionPasskeys
 	sectionEnd uint16 = 0xffff
 )
 

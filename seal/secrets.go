@@ -39,7 +39,6 @@ const (
 	LabelEIN        = "railguard ein"
 
 	LabelConsoleSession = "railguard console session"
-	LabelSignIn         = "railguard console sign-in"
 
 	LabelCheck = "railguard secret check"
 )

@@ -17,7 +17,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"railguard/console/signin"
 	"railguard/engine/permit"
 	"railguard/engine/possession"
 	"railguard/httpapi/border"
@@ -298,8 +297,8 @@ func (f *guestFlags) checkSettings() error {
 
 // addGuests puts all configured guests in front of the public API. Of the admin API the
 // console reaches only the upload of list files.
-func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, door *signin.Door, publicURL func() string, trust func() (permit.Want, error), log *logs) (http.Handler, error) {
-	console, err := f.makeConsole(api, admin, secrets, door)
+func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, trust func() (permit.Want, error), log *logs) (http.Handler, error) {
+	console, err := f.makeConsole(api, admin, secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"railguard/httpapi/guest"
@@ -15,6 +17,7 @@ import (
 const (
 	tokenHeader = "X-Railguard-Console-Token"
 	pollHeader  = "X-Railguard-Console-Poll" // The page made the call by itself: it does not prolong the session.
+	otherHeader = "X-Railguard-Console"      // Of an answer: what became of the page's session.
 
 	signInMax = 4 << 10 // Bytes.
 	keyMax    = 256
@@ -22,7 +25,8 @@ const (
 	signInValues = 4 // JSON values of a sign-in.
 )
 
-// handleSession signs in (POST), tells who is signed in (GET) and signs out (DELETE).
+// handleSession signs in (POST), tells who is signed in (GET), hears that the person is here (PUT) and
+// signs out (DELETE).
 func (c *Console) handleSession(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if isForeign(r) {
@@ -34,10 +38,14 @@ func (c *Console) handleSession(w http.ResponseWriter, r *http.Request) {
 		c.showSession(w, r)
 	case http.MethodPost:
 		c.signIn(w, r)
+	case http.MethodPut:
+		if c.admitCall(w, r) != nil {
+			w.WriteHeader(http.StatusNoContent)
+		}
 	case http.MethodDelete:
 		c.signOut(w, r)
 	default:
-		w.Header().Set("Allow", "GET, POST, DELETE")
+		w.Header().Set("Allow", "GET, POST, PUT, DELETE")
 		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "a session is read, begun and ended")
 	}
 }
@@ -60,25 +68,39 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "bad_request", "key must be an API key")
 		return
 	}
+	s, answer := c.beginSession(w, r, key)
+	if s == nil {
+		writeAnswer(w, answer)
+		return
+	}
+	c.replySession(w, s, answer)
+}
+
+// beginSession makes a session of a key that the API accepts, and gives it to the browser. If it
+// cannot, it returns the answer that says why.
+func (c *Console) beginSession(w http.ResponseWriter, r *http.Request, key string) (*session, *guest.Answer) {
 	s := c.newSession(key)
 	answer := c.askAPI(translateCall(r.WithContext(guest.SigningIn(r.Context())), s, "/v1/key", ""), http.MethodGet)
 	if answer.Status != http.StatusOK {
-		writeAnswer(w, answer)
-		return
+		return nil, answer
 	}
 	var known struct {
 		Sessions uint32 `json:"sessions"`
 	}
 	if err := json.Unmarshal(answer.Body.Bytes(), &known); err != nil {
-		writeError(w, http.StatusInternalServerError, "internal_error", "the API's answer cannot be read")
-		return
+		return nil, failedAnswer("the API's answer cannot be read")
 	}
 	s.Ended = known.Sessions
 	if err := c.setCookie(w, r, s); err != nil {
-		writeError(w, http.StatusInternalServerError, "internal_error", "the session could not be sealed")
-		return
+		return nil, failedAnswer("the session could not be sealed")
 	}
-	c.replySession(w, s, answer)
+	return s, answer
+}
+
+func failedAnswer(message string) *guest.Answer {
+	answer := guest.NewAnswer()
+	writeError(answer, http.StatusInternalServerError, "internal_error", message)
+	return answer
 }
 
 // signOut ends all sessions of the key, on every node: a copy of the cookie is worth nothing
@@ -96,14 +118,14 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+	c.writeNobody(w)
 }
 
 // showSession tells a newly loaded page who is signed in. It is no error if nobody is.
 func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 	s, err := c.openSession(r)
 	if err != nil {
-		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+		c.writeNobody(w)
 		return
 	}
 	answer := c.askAPI(translateSession(r, s, "/v1/key", ""), http.MethodGet)
@@ -112,15 +134,20 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 		c.replySession(w, s, answer)
 	case http.StatusUnauthorized: // The key was revoked or has expired.
 		c.clearCookie(w, r)
-		writeJSON(w, http.StatusOK, map[string]any{"signedIn": false})
+		c.writeNobody(w)
 	default:
 		writeAnswer(w, answer)
 	}
 }
 
+// writeNobody says that nobody is signed in, and by what one can sign in beside a key.
+func (c *Console) writeNobody(w http.ResponseWriter) {
+	writeJSON(w, http.StatusOK, map[string]any{"signedIn": false, "provider": c.config.SignIn != nil})
+}
+
 func (c *Console) replySession(w http.ResponseWriter, s *session, answer *guest.Answer) {
 	writeJSON(w, http.StatusOK, map[string]any{
-		"signedIn": true, "uploads": c.config.Uploads != nil, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
+		"signedIn": true, "provider": c.config.SignIn != nil, "uploads": c.config.Uploads != nil, "token": s.Token, "key": json.RawMessage(answer.Body.Bytes()),
 		"idleSeconds": int64(c.config.Idle / time.Second), "endsAt": time.Unix(s.Born, 0).Add(c.config.Longest).UTC().Format(time.RFC3339),
 	})
 }
@@ -130,6 +157,22 @@ func (c *Console) replySession(w http.ResponseWriter, s *session, answer *guest.
 func (c *Console) forwardCall(w http.ResponseWriter, r *http.Request, path string) {
 	if s := c.admitCall(w, r); s != nil {
 		c.config.API.ServeHTTP(w, translateSession(r, s, path, r.URL.RawQuery))
+	}
+}
+
+// peoplePaths are the paths of the admin listener at which keys and passkeys are looked after.
+var peoplePaths = []string{"/admin/keys", "/admin/passkeys"}
+
+// forwardPeople calls the listener that looks after keys and passkeys with the session's key. That
+// listener decides what the key may do.
+func (c *Console) forwardPeople(w http.ResponseWriter, r *http.Request, path string) {
+	ours := slices.ContainsFunc(peoplePaths, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+	if c.config.People == nil || !ours {
+		writeError(w, http.StatusNotFound, "not_found", "no such page of people")
+		return
+	}
+	if s := c.admitCall(w, r); s != nil {
+		c.config.People.ServeHTTP(w, translateSession(r, s, path, r.URL.RawQuery))
 	}
 }
 
@@ -157,6 +200,22 @@ func (c *Console) forwardUpload(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// forwardBundle hands out an examiner's bundle. The export that it is made from checks the key's role.
+func (c *Console) forwardBundle(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method != http.MethodGet:
+		w.Header().Set("Allow", http.MethodGet)
+		writeError(w, http.StatusMethodNotAllowed, "method_not_allowed", "a bundle is read")
+		return
+	case c.config.Bundles == nil:
+		writeError(w, http.StatusNotFound, "not_found", "this node makes no bundles through the console")
+		return
+	}
+	if s := c.admitCall(w, r); s != nil {
+		c.config.Bundles.ServeHTTP(w, translateSession(r, s, "/v1/audit/export", r.URL.RawQuery))
+	}
+}
+
 // admitCall returns the session of a call from the console's own page. It refuses any other
 // call and returns nil.
 func (c *Console) admitCall(w http.ResponseWriter, r *http.Request) *session {
@@ -171,7 +230,9 @@ func (c *Console) admitCall(w http.ResponseWriter, r *http.Request) *session {
 		writeError(w, http.StatusUnauthorized, "unauthorized", "the session is over: sign in again")
 		return nil
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && !s.repeatsToken(r) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if told := r.Header.Get(tokenHeader); (told != "" || !reads) && !s.repeatsToken(r) {
+		w.Header().Set(otherHeader, "other-session") // Somebody else signed in at this browser: the page shows nothing more.
 		writeError(w, http.StatusForbidden, "forbidden", "the console's token is missing or another's")
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"railguard/console/signin"
 	"railguard/seal"
 )
 
@@ -19,8 +20,13 @@ import (
 const Root = "/console"
 
 const (
-	idleDefault    = 15 * time.Minute
-	longestDefault = 12 * time.Hour
+	idleDefault = 15 * time.Minute
+
+	// LongestSession is the longest that a session lasts.
+	LongestSession = 12 * time.Hour
+
+	// CallbackPath is where an identity provider sends a person back to.
+	CallbackPath = Root + "/signin/oidc/callback"
 )
 
 // policy is the Content-Security-Policy of every answer below Root. It allows no Trusted
@@ -33,6 +39,9 @@ type Config struct {
 	API     http.Handler  // The public API, which answers everything outside of Root too.
 	Secrets *seal.Secrets // Seals sessions; the same on all nodes.
 	Uploads http.Handler  // Takes list files at uploadPath and applies its own checks; nil: the console takes none.
+	SignIn  *signin.Door  // Signs persons in by an identity provider; nil: there is none.
+	Bundles http.Handler  // Makes an examiner's bundle by the caller's key; nil: the console hands out none.
+	People  http.Handler  // Makes and ends keys and passkeys at peoplePaths, and applies its own checks; nil: not through the console.
 	Secure  bool          // Callers use TLS: the cookie is sent over TLS alone.
 
 	Idle    time.Duration    // How long a session lasts without a call of a person; 0: 15 minutes.
@@ -67,7 +76,7 @@ func New(config Config) (*Console, error) {
 		config.Idle = idleDefault
 	}
 	if config.Longest == 0 {
-		config.Longest = longestDefault
+		config.Longest = LongestSession
 	}
 	if config.Now == nil {
 		config.Now = time.Now
@@ -125,8 +134,16 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, "not_found", "a path of the console has no escapes")
 	case below == "/session":
 		c.handleSession(w, r)
+	case below == "/signin/oidc":
+		c.beginSignIn(w, r)
+	case Root+below == CallbackPath:
+		c.finishSignIn(w, r)
+	case strings.HasPrefix(below, "/people/"):
+		c.forwardPeople(w, r, "/admin/"+below[len("/people/"):])
 	case below == "/upload":
 		c.forwardUpload(w, r)
+	case below == "/bundle":
+		c.forwardBundle(w, r)
 	case strings.HasPrefix(below, "/api/"):
 		c.forwardCall(w, r, "/v1/"+below[len("/api/"):])
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:

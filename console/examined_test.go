@@ -76,7 +76,7 @@ func TestPrintOfCase(t *testing.T) {
 	for _, gone := range []string{"#head", "button", "form"} {
 		require.Equal(t, "0", w.value(`[...document.querySelectorAll('`+gone+`')].filter((e) => e.getBoundingClientRect().height > 0).length`), gone)
 	}
-	for _, there := range []string{"h1", ".sentence", ".hit .sides", "#proof", ".ladder .rung", ".note q"} {
+	for _, there := range []string{"h1", ".sentence", ".hit .compare", "#proof", ".ladder .rung", ".note q"} {
 		require.True(t, seen("'"+there+"'"), there)
 	}
 	require.Equal(t, "light", w.value(`getComputedStyle(document.documentElement).colorScheme`))
@@ -101,7 +101,7 @@ func TestCaseSaysWhy(t *testing.T) {
 	w.shows("td", "asks for a person")
 	require.NotContains(t, w.value(`document.querySelector('.columns .card').innerText`), "within")
 	w.do(chromedp.Evaluate(`document.querySelectorAll('.ladder details, details').forEach((e) => { e.open = true; })`, nil))
-	w.shows(".ladder", "this agent: spent $0, held $0, daily limit $60,000")
+	w.shows(".ladder", "this agent: spent $0.00, held $0.00, daily limit $60,000.00")
 	ladder := w.value(`document.querySelector('.ladder').innerText`)
 	require.NotContains(t, ladder, "{", "no JSON")
 	require.NotContains(t, ladder, "null")

@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -26,6 +28,14 @@ func (w *tab) types(selector, text string) {
 	w.do(chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Evaluate(`(() => { const e = document.querySelector(`+string(quoted)+`); e.value = `+string(wanted)+`; e.dispatchEvent(new Event('input', {bubbles: true})); })()`, nil))
 }
 
+// waits waits until an expression is true.
+func (w *tab) waits(expression string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	require.NoError(w.t, chromedp.Run(ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0))), expression)
+}
+
 // confirm presses the dialog's button and waits until the dialog is gone.
 func (w *tab) confirm() {
 	w.t.Helper()
@@ -33,12 +43,19 @@ func (w *tab) confirm() {
 	w.closed()
 }
 
+// refusedMorning is a morning whose case above a limit an officer has refused.
+func (s *site) refusedMorning() *day {
+	d := s.morning()
+	s.call(0, s.Key, "POST", "/v1/reviews/"+d.limit, `{"disposition":"REJECTED","reviewedBy":"Root","notes":"too much"}`, 200)
+	return d
+}
+
 // TestForesightPages backtests an edit of the policy and runs it as a shadow, from any node,
 // and then activates it.
 func TestForesightPages(t *testing.T) {
 	browser(t)
 	s := cluster(t, 3)
-	d := s.morning()
+	d := s.refusedMorning()
 	w := s.window(0)
 	w.signIn(s.key("Olga", "policy,reviewer"))
 
@@ -110,9 +127,8 @@ func TestForesightPages(t *testing.T) {
 func (w *tab) keepsDraft(s *site) {
 	w.types("textarea.code", `{"retro": {"suspend": true}}`)
 	w.shows("#told", "Suspend whom a new list names: yes")
-	w.click(`nav a[href="/console/alerts"]`)
-	w.shows("h1", "Alerts")
-	w.click(`nav a[href="/console/policy"]`)
+	w.turns("alerts", "Alerts")
+	w.turns("policy", "Policy")
 	w.shows("#told", "Suspend whom a new list names: yes")
 	w.click(".menu summary")
 	w.click(".menu button")
@@ -124,6 +140,8 @@ func (w *tab) keepsDraft(s *site) {
 
 // tellsWho: a trial lists its limits, and shows keys and agents by name.
 func (w *tab) tellsWho() {
+	w.shows("#saved .sentence", "officers approved 0 and refused 1.")
+	w.shows("#saved tbody", "$6,200")
 	w.shows("#doubts", "Nobody knows what agents would have done next")
 	w.shows(".meta", "by Olga")
 	w.shows("td a", "Procurement bot")

@@ -95,10 +95,10 @@ func TestListImport(t *testing.T) {
 	w.shows("h1", "Lists")
 	w.shows("#active", "The past was held against it: 1 hit")
 	w.click("#found a")
-	w.shows("#outcome", "1 payment of $4,144 and 0 registered parties are named; 1 of the payments went through ($4,144).")
+	w.shows("#outcome", "1 payment of $4,144.00 and 0 registered parties are named; 1 of the payments went through ($4,144.00).")
 	w.shows(".found", "VESTA CLEANING")
 	w.pick("td a, th a", "UTC")
-	w.shows("h1", "$4,144 to Vesta Cleaning")
+	w.shows("h1", "$4,144.00 to Vesta Cleaning")
 
 	w.at("/lists", "Lists")
 	w.click("#before .rollback")

@@ -9,10 +9,10 @@ func (w *tab) readsNames(s *site, d *day) {
 	screen := func(name string) string {
 		return s.call(0, s.Key, "POST", "/v1/screen", `{"token":"`+d.token+`","amount":5,"cpName":"`+name+`"}`, 200)["txnId"].(string)
 	}
-	w.at("/case/"+screen(`\u202eskoobtA\u202c สมชาย`), `$5 to \u202eskoobtA\u202c สมชาย`)
+	w.at("/case/"+screen(`\u202eskoobtA\u202c สมชาย`), `$5.00 to \u202eskoobtA\u202c สมชาย`)
 	w.shows(".sentence", "could not be compared: its letters cannot be read. “สมชาย” (Thai)")
 	require.Equal(w.t, "false", w.value(`/[\u202a-\u202e]/.test(document.body.innerText)`))
-	w.at("/case/"+screen("Acme שלום 7 สมชาย"), "$5 to Acme שלום 7 สมชาย")
+	w.at("/case/"+screen("Acme שלום 7 สมชาย"), "$5.00 to Acme שלום 7 สมชาย")
 	require.Equal(w.t, "שלום", w.value(`document.querySelector('h1 bdi').textContent`))
 	w.at("/match?name=%E0%B8%AA", "Match workbench")
 	w.shows(".note.warn", "Not compared: ส (Thai): its letters cannot be read. Rule R21 reviews it.")

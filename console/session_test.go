@@ -164,12 +164,12 @@ func TestSignIn(t *testing.T) {
 	answer = d.do("GET", "/console/session", "", nil)
 	body, _ = io.ReadAll(answer.Body)
 	require.Equal(t, 200, answer.StatusCode)
-	require.JSONEq(t, `{"signedIn":false}`, string(body))
+	require.JSONEq(t, `{"signedIn":false,"provider":false}`, string(body))
 
 	d.live = false // The key is revoked: the next page load signs out, despite the cookie.
 	answer = d.do("GET", "/console/session", "", with(cookie, ""))
 	body, _ = io.ReadAll(answer.Body)
-	require.JSONEq(t, `{"signedIn":false}`, string(body))
+	require.JSONEq(t, `{"signedIn":false,"provider":false}`, string(body))
 	require.Negative(t, answer.Cookies()[0].MaxAge)
 	require.Equal(t, 401, d.do("GET", "/console/api/queue", "", with(cookie, "")).StatusCode)
 }
@@ -227,6 +227,21 @@ func TestCSRF(t *testing.T) {
 	require.Negative(t, answer.Cookies()[0].MaxAge)
 }
 
+// A page whose person is not the one that the browser's cookie names reads nothing: another person
+// signed in in another tab.
+func TestAnotherPersonsPage(t *testing.T) {
+	d := newDesk(t, nil)
+	_, mine := d.signIn()
+	cookie, token := d.signIn()
+	d.got = nil
+	answer := d.do("GET", "/console/api/queue", "", with(cookie, mine))
+	require.Equal(t, 403, answer.StatusCode)
+	require.Equal(t, "other-session", answer.Header.Get(otherHeader))
+	require.Empty(t, answer.Cookies(), "the other person stays signed in")
+	require.Empty(t, d.got)
+	require.Equal(t, 200, d.do("GET", "/console/api/queue", "", with(cookie, token)).StatusCode)
+}
+
 // After the sign-out a copy of the cookie neither reads nor writes, and another session of the same
 // key is over too. A new sign-in works.
 func TestSignOutEndsTheSession(t *testing.T) {
@@ -273,6 +288,17 @@ func TestIdle(t *testing.T) {
 	require.Negative(t, answer.Cookies()[0].MaxAge)
 	answer = d.do("POST", "/console/api/x", "{}", with(renewed[0], token))
 	require.Equal(t, 200, answer.StatusCode, "a person called five minutes ago")
+	renewed = answer.Cookies()
+
+	// Who types and asks for nothing is here too: the page says so, and nobody else can.
+	d.at = d.at.Add(14 * time.Minute)
+	require.Equal(t, 403, d.do("PUT", "/console/session", "", with(renewed[0], "")).StatusCode)
+	answer = d.do("PUT", "/console/session", "", with(renewed[0], token))
+	require.Equal(t, 204, answer.StatusCode)
+	renewed = answer.Cookies()
+	d.at = d.at.Add(14 * time.Minute)
+	answer = d.do("GET", "/console/api/queue", "", with(renewed[0], ""))
+	require.Equal(t, 200, answer.StatusCode)
 	renewed = answer.Cookies()
 
 	for d.at.Before(begun.Add(12*time.Hour - 10*time.Minute)) {

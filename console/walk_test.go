@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,7 +30,7 @@ func TestOfficersDay(t *testing.T) {
 	w.do(chromedp.SendKeys("#key", "rg_live_nobody\n", chromedp.ByQuery))
 	w.shows("[role=alert]", "not known")
 	w.do(chromedp.SendKeys("#key", dana+"\n", chromedp.ByQuery))
-	w.shows("h1", "$120 to Nikolas Maduro")
+	w.shows("h1", "$120.00 to Nikolas Maduro")
 	require.Equal(t, "", w.value("document.cookie"), "no script reads the session")
 	require.Equal(t, "0", w.value(`[...document.querySelectorAll('nav a')].filter((a) => ['Cluster', 'Operators ', 'Settings'].includes(a.textContent)).length`), "a reviewer sees no page of ops")
 
@@ -57,10 +58,10 @@ func (w *tab) reads(d *day) {
 	t := w.t
 	w.shows("#proof", "proof verified in your browser")
 	w.shows(".sentence", "could be “MADURO MOROS, Nicolas”")
-	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .sides > div:first-child mark')].map((m) => m.textContent).join('')`), "the letter that differs")
-	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .sides > div:last-child mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
+	require.Equal(t, "k", w.value(`[...document.querySelectorAll('.hit .compare tr:first-child td:nth-of-type(1) mark')].map((m) => m.textContent).join('')`), "the letter that differs")
+	require.Equal(t, "MOROS,c", w.value(`[...document.querySelectorAll('.hit .compare tr:first-child td:nth-of-type(2) mark')].map((m) => m.textContent).join(',')`), "the listed word and letter that the payment has not")
 	w.at("/case/"+d.limit, "$6,200")
-	w.shows(".sentence", "$6,200 is above the single payment limit of this agent, $5,000.")
+	w.shows(".sentence", "$6,200.00 is above the single payment limit of this agent, $5,000.00.")
 	w.shows("td", "$5,000")
 }
 
@@ -74,7 +75,15 @@ func (w *tab) skims(s *site, d *day) {
 	w.press("k")
 	w.shows(".preview .sentence", "could be")
 	w.press("a")
-	w.shows("dialog .action", "Approve the payment of $120 to Nikolas Maduro")
+	w.shows("dialog .action", "Approve the payment of $120.00 to Nikolas Maduro")
+	w.shows("dialog", "Today’s list")
+	w.shows("dialog .unseenhits", "1 hit is not marked as compared")
+	require.Equal(t, "TEXTAREA", w.value(`document.activeElement.tagName`), "the focus is not on Approve before it is compared")
+	w.press(kb.Escape)
+	w.closed()
+	w.click(".preview .hit input[type=checkbox]")
+	w.do(chromedp.Evaluate(`document.querySelector('#`+d.name+` a').focus()`, nil))
+	w.press("a")
 	w.shows("dialog", "Today’s list")
 	w.press("\r") // The button has the focus.
 	w.shows(".toast", "Approved")
@@ -241,10 +250,10 @@ func TestAccessibility(t *testing.T) {
 	w.signIn(s.Key)
 	walk := func(kind string) {
 		for _, p := range [][2]string{
-			{"/", "Overview"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
+			{"/", "Overview"}, {"/inbox", "Inbox"}, {"/party?state=all", "Parties"}, {"/search?q=maduro", "Search"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
 			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/cleared", "Cleared pairs"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
 			{"/foresight", "Foresight"}, {"/foresight/backtests/" + backtest, "Backtest"}, {"/foresight/shadows/" + shadow, "Shadow"}, {"/foresight/retro/" + retro, "Looking back"}, {"/policy?from=" + backtest, "Policy"},
-			{"/activity", "Activity"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
+			{"/activity", "Activity"}, {"/learning", "Learning"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/people", "People"}, {"/passkeys", "Passkeys"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
 		} {
 			w.at(p[0], p[1])
 			if p[1] == "Match" {
@@ -275,7 +284,7 @@ func TestAccessibility(t *testing.T) {
 	w.shows("#verdict", "refused")
 	check("a policy that is refused")
 	w.do(emulation.SetDeviceMetricsOverride(390, 844, 2, true))
-	for _, path := range []string{"/queue", "/case/" + d.name, "/", "/policy", "/lists", "/foresight/backtests/" + backtest, "/foresight", "/activity?show=changes", "/alerts", "/reports", "/cleared"} {
+	for _, path := range []string{"/inbox", "/party?state=all", "/search?q=maduro", "/queue", "/case/" + d.name, "/", "/policy", "/lists", "/foresight/backtests/" + backtest, "/foresight", "/activity?show=changes", "/alerts", "/reports", "/cleared"} {
 		w.at(path, "")
 		check("phone " + path)
 		require.LessOrEqual(t, w.value(`document.documentElement.scrollWidth - innerWidth`), "0", fmt.Sprintf("%s is wider than a phone", path))

@@ -79,6 +79,26 @@ func (d *Disposition) HoldState() string {
 	return d.Payment[0].Text("state")
 }
 
+// WentAhead tells whether the payment of a record was made or may have been made, and how much that
+// is: what a settler said, else what was asked for. An approval counts as a PROCEED does; what was
+// released or not made in time does not.
+func (d *Disposition) WentAhead(l *Leaf) (amount engine.USD, ahead bool) {
+	amount = RecordAmount(l)
+	ahead = l.Record.Verdict == engine.Proceed || d.Present && d.Said.Disposition == leaf.WordApproved
+	for i := range d.Payment {
+		switch d.Payment[i].Text("state") {
+		case "settled":
+			if paid, err := engine.ParseUSD(d.Payment[i].Raw("amountUSDC")); err == nil {
+				amount = paid
+			}
+			ahead = true
+		case "released", "expired":
+			ahead = false
+		}
+	}
+	return amount, ahead
+}
+
 // mayChange tells whether a settler can still say what became of the payment.
 func (d *Disposition) mayChange() bool {
 	state := d.HoldState()

@@ -122,6 +122,9 @@ type Call struct {
 	Strict    bool                // Any unknown member of a screening call is refused.
 	Item      bool                // The call is one item of a batch; Body and Document are the item's.
 
+	Passkey string // What the caller signed with a passkey, as sent; "": nothing.
+	Offered *Offer // What the caller may sign; set by Judge.Sign.
+
 	Facilitator bool // This product's own x402 facilitator makes the call, in the caller's name.
 }
 

@@ -112,6 +112,11 @@ func openRecord(ctx context.Context, js *Judges, data []byte, x *leafjson.Screen
 	return readProfiles(ctx, js, x)
 }
 
+// OpenRecord reads a screening record into x, and the profiles it names. x keeps parts of data.
+func (js *Judges) OpenRecord(ctx context.Context, data []byte, x *leafjson.Screen) error {
+	return openRecord(ctx, js, data, x)
+}
+
 // readProfiles reads the profiles that a record names.
 func readProfiles(ctx context.Context, js *Judges, x *leafjson.Screen) (err error) {
 	if x.Agent, err = js.readProfile(ctx, x.Profile); err == nil {

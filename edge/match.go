@@ -1,10 +1,12 @@
 package edge
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/ofac"
 	"railguard/strictjson"
 )
@@ -19,6 +21,8 @@ type MatchQuestion struct {
 	Context      ofac.Context // Orders equal matches and is part of the explanation; it changes no outcome.
 	Explain      bool         // Explain for each name why it matches, pair by pair.
 	Record       *Leaf        // Cleared pairs are held against what this call said; nil: against Context.
+
+	Info *wire.ListInfo // The list that is asked; nil: the active one.
 }
 
 // Matches asks the list as the strictest caller would. Possible matches count on every list,
@@ -63,7 +67,7 @@ func (j *Judge) writeMatchAnswer(question *MatchQuestion, asked *ofac.Query, res
 		}
 		items = append(items, item)
 	}
-	info := j.Terms.Settings.List
+	info := cmp.Or(question.Info, j.Terms.Settings.List)
 	var query strictjson.Members
 	query.TextOrNull("name", name)
 	query.TextOrNull("normalised", normalised)

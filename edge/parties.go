@@ -137,11 +137,35 @@ func writeParties(all []meant, list *ofac.Index, m *strictjson.Members) {
 			item.Text("list", entry.List)
 			item.Optional("entryId", entry.ID)
 			item.Texts("programs", entry.Programs)
+			writeAliases(&item, &entry)
 		}
 		writeIdentity(&item, party.uid, &context, list)
 		items = append(items, item)
 	}
 	m.List("parties", items)
+}
+
+// aliasesMax bounds the other names that are shown of one party.
+const aliasesMax = 60
+
+// writeAliases writes the other names of a listed party, the strong ones first.
+func writeAliases(item *strictjson.Members, entry *ofac.Entry) {
+	var aliases []strictjson.Members
+	for i := range entry.Names {
+		name := &entry.Names[i]
+		if name.Primary || name.Full == entry.Primary || len(aliases) == aliasesMax {
+			continue
+		}
+		var m strictjson.Members
+		m.Text("name", name.Full)
+		if name.Weak {
+			m.Bool("weak", true)
+		}
+		aliases = append(aliases, m)
+	}
+	if aliases != nil {
+		item.List("aliases", aliases)
+	}
 }
 
 // listOf finds the list that a record names. Tables of any matcher will do, because what a list

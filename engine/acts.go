@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -34,6 +35,14 @@ const (
 	actsEnd
 )
 
+// ActPolicy and ActSecond are names that a policy's passkeys may hold besides: any change of the
+// policy, and the signature of a second person.
+const (
+	ActPolicy Acts = actsEnd << iota
+	ActSecond
+	signedEnd
+)
+
 // ActsDefault are the acts for which a policy that does not mention twoPersons wants two
 // persons. ActsBank are those of the profile "bank": all of them.
 const (
@@ -47,6 +56,17 @@ const profileBank = "bank"
 var actNames = [...]string{
 	"disposition", "policy.widen", "twoPersons", "list.activate", "list.force", "list.rollback",
 	"key.create", "clear", "sar.move", "sanctions.close", "licence", "overrides", "clock.confirm",
+}
+
+// signedNames are the names of passkeys.
+var signedNames = append(append([]string{}, actNames[:]...), "policy", "second")
+
+// SignedNames returns the names of acts in a policy's passkeys, in their order.
+func (a Acts) SignedNames() (names []string) {
+	for rest := a & (signedEnd - 1); rest != 0; rest &= rest - 1 {
+		names = append(names, signedNames[bits.TrailingZeros32(uint32(rest))])
+	}
+	return names
 }
 
 // ActNames returns the names of all acts, in their order.
@@ -130,6 +150,24 @@ func (r *documentReader) readTwoPersons(param string, value json.RawMessage) (ac
 			r.addError(elementOf(param, i), "must be of "+strings.Join(actNames[:], ", "))
 		}
 		acts |= act
+	}
+	return acts
+}
+
+// readPasskeys reads the acts that a person signs with a passkey: the word "bank", or a list of names.
+func (r *documentReader) readPasskeys(param string, value json.RawMessage) (acts Acts) {
+	if len(value) > 0 && value[0] == '"' {
+		r.readChoice(param, value, profileBank)
+		return signedEnd - 1
+	}
+	for i, element := range r.readList(param, value, len(signedNames)) {
+		name, _ := r.readText(elementOf(param, i), element)
+		at := slices.Index(signedNames, name)
+		if at < 0 {
+			r.addError(elementOf(param, i), "must be of "+strings.Join(signedNames, ", "))
+			continue
+		}
+		acts |= 1 << at
 	}
 	return acts
 }

@@ -83,13 +83,7 @@ func (r *documentReader) readWindow(param string, value json.RawMessage) HoursWi
 	r.readMembers(param, value, func(name, path string, value json.RawMessage) {
 		switch name {
 		case "days":
-			window.Days = r.readMask(path, value, func(word string) (uint8, bool) {
-				day := slices.Index(weekdayWords[:], word)
-				if day < 0 {
-					return 0, false
-				}
-				return 1 << day, true
-			})
+			window.Days = r.readMask(path, value, weekdayWords[:])
 		case "from":
 			window.From, from = r.readClock(path, value, minutesOfDay-1), true
 		case "to":

@@ -18,6 +18,7 @@ type TableLimits struct {
 	ClosedReviews                    int // Dispositions kept, each as long as its record.
 	Structuring                      int // Rows of the table of R25.
 	APIKeys, SigningKeys, Cleared    int
+	Passkeys, PasskeysOfPerson       int
 	ListHistory                      int
 	ListsStaged                      int // Uploaded lists that are staged.
 	ListLeft                         int // Parties, names and wallets that a record names as having left a list.
@@ -29,6 +30,10 @@ type TableLimits struct {
 	Proposals, Alerts, SARs          int // Open ones of each of the three.
 	SanctionsAlerts                  int // Open alerts about the sanctions list; they are not among Alerts.
 	SanctionsCases                   int // Sanctions cases that somebody must still work on, or whose property is blocked.
+	Works                            int // Claims of what is no review.
+	Drafts, DraftsOfPerson           int
+	DraftFields                      int
+	DraftBytes                       int // Of the text, and of all fields together.
 	ProposedActs                     int // Open proposals that keep the record which would be applied, each of RecordBytes at most.
 	Webhooks, DeadLetters            int
 	WebhooksOfOperator               int
@@ -87,11 +92,13 @@ type TimeLimits struct {
 	LivedAtOnce         Time // How much of the time between two entries counts as lived through.
 	IdempotencyKept     Time
 	ClaimLease          Time
+	DraftKept           Time
 	Overlap             Time
 	ReferenceKept       Time
 	ProposalKept        Time
 	SARDue              Time
 	DeadLetterKept      Time
+	SessionMost         Time // The longest session of a sign-in.
 	ExpiryNotice        Time // Notice before a credential or an API key ends.
 	AttestationNotice   Time // Notice before an attestation ends.
 	StatusEvery         Time // Interval at which status lists are made; the lists call it ttl.
@@ -117,10 +124,12 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		Agents: 16_777_216, Users: 4_194_304, Fleets: 262_144, Operators: 1_048_576,
 		OpenReviews: 4_194_304, Idempotency: 1_048_576,
 		ClosedReviews: 33_554_432, Structuring: 1_048_576,
+		Passkeys: 20_000, PasskeysOfPerson: 8,
 		APIKeys: 10_000, SigningKeys: 64, Cleared: 100_000,
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, Outcomes: 1_048_576, References: 1_048_576,
 		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SanctionsCases: 65_536, SARs: 1_048_576,
+		Works: 16_384, Drafts: 2048, DraftsOfPerson: 100, DraftFields: 64, DraftBytes: 16_384,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses:   67_108_864,
 		AgentBytes: 1_073_741_824, FleetBytes: 268_435_456, UserBytes: 536_870_912,
@@ -169,11 +178,13 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		LivedAtOnce:         Hour,
 		IdempotencyKept:     24 * Hour,
 		ClaimLease:          10 * Minute,
+		DraftKept:           14 * DayLength,
 		Overlap:             168 * Hour,
 		ReferenceKept:       30 * DayLength,
 		ProposalKept:        24 * Hour,
 		SARDue:              30 * DayLength,
 		DeadLetterKept:      30 * DayLength,
+		SessionMost:         24 * Hour,
 		ExpiryNotice:        7 * DayLength,
 		AttestationNotice:   Hour,
 		StatusEvery:         Minute,

@@ -62,6 +62,8 @@ type Policy struct {
 
 	Jurisdictions *Jurisdictions `cbor:"48,keyasint,omitempty"` // jurisdictions; nil: the default.
 
+	Passkeys Acts `cbor:"57,keyasint,omitempty"` // passkeys: what a person signs with a passkey; default nothing.
+
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }
 

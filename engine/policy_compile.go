@@ -38,6 +38,7 @@ import (
 //	 "operators": {"dailyLimitUSDC": 100000, "caps": {"maxSingleTxUSDC": 5000, "dailyLimitUSDC": 20000}},
 //	 "jurisdictions": {"block": ["CU", "IR", "KP", "UA-43", "UA-40"], "review": ["UA-14", "UA-09"], "exemptions": []},
 //	 "twoPersons": ["list.force", "list.rollback", "twoPersons"]}   or the profile "bank": all acts (acts.go)
+//	 "passkeys": ["disposition", "policy", "second"],   or "bank": acts that a person signs with a passkey
 
 // The bounds and defaults of the policy. Thresholds may only be tightened.
 const (
@@ -138,6 +139,8 @@ func ParsePolicy(document []byte, now Time, rules *RuleSet) (*Policy, []FieldErr
 			policy.Jurisdictions = r.readJurisdictions(path, value)
 		case "twoPersons":
 			policy.TwoPersons = r.readTwoPersons(path, value)
+		case "passkeys":
+			policy.Passkeys = r.readPasskeys(path, value)
 		case "retro":
 			r.readMember(path, value, "suspend", func(path string, value json.RawMessage) { policy.RetroSuspend = r.readBoolean(path, value) })
 		case "operators":
@@ -394,10 +397,7 @@ func ParsePartyTypes(document []byte) (uint8, []FieldError) {
 }
 
 func (r *documentReader) readPartyTypes(param string, value json.RawMessage) uint8 {
-	return partyTypesSet | r.readMask(param, value, func(word string) (uint8, bool) {
-		party, known := ParsePartyTypeExact(word)
-		return 1 << party, known
-	})
+	return partyTypesSet | r.readMask(param, value, partyTypeNames[:])
 }
 
 func (r *documentReader) readCaps(param string, value json.RawMessage, policy *Policy) {

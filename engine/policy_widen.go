@@ -63,6 +63,7 @@ func Widens(old, new *Policy) []string {
 	wider = append(wider, new.jurisdictions().wider(old.jurisdictions())...)
 	wider = append(wider, possessionWider(old, new)...)
 	note(old.TwoPersons&^new.TwoPersons != 0, "twoPersons")
+	note(old.Passkeys&^new.Passkeys != 0, "passkeys")
 	return wider
 }
 
@@ -72,7 +73,7 @@ func ActsOf(old, new *Policy) (acts Acts) {
 	if len(Widens(old, new)) > 0 {
 		acts |= ActPolicyWiden
 	}
-	if fewerEyes(old.eyes(), new.eyes()) || old.TwoPersons&^new.TwoPersons != 0 {
+	if fewerEyes(old.eyes(), new.eyes()) || old.TwoPersons&^new.TwoPersons != 0 || old.Passkeys&^new.Passkeys != 0 {
 		acts |= ActTwoPersons
 	}
 	return acts
@@ -81,9 +82,10 @@ func ActsOf(old, new *Policy) (acts Acts) {
 // AlwaysTwo reports whether two persons put a policy in force in place of another, whatever
 // twoPersons says. They do where holds return by themselves and did not before: what was allowed
 // would count no more without anybody's word (decision 94). And they do where a licence lets
-// payments pass that were blocked (decision 130).
+// payments pass that were blocked (decision 130), or where a person need not sign any more what
+// he had to (decision 151).
 func (p *Policy) AlwaysTwo(old *Policy) bool {
-	return p.HoldsReturn && !old.HoldsReturn || p.jurisdictions().exemptsMore(old.jurisdictions())
+	return p.HoldsReturn && !old.HoldsReturn || old.Passkeys&^p.Passkeys != 0 || p.jurisdictions().exemptsMore(old.jurisdictions())
 }
 
 func (p *Policy) operatorCaps() OperatorCaps {

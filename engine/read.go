@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -178,8 +179,9 @@ func (r *documentReader) readList(param string, value json.RawMessage, most int)
 	return elements
 }
 
-// readMask reads a list of words into a mask of their bits.
-func (r *documentReader) readMask(param string, value json.RawMessage, bit func(word string) (uint8, bool)) uint8 {
+// readMask reads a list of words into a mask: the bit of a word is its place among words. An empty
+// word among them is none.
+func (r *documentReader) readMask(param string, value json.RawMessage, words []string) uint8 {
 	var mask uint8
 	for i, element := range r.readList(param, value, JSONMembersMax) {
 		path := elementOf(param, i)
@@ -187,12 +189,12 @@ func (r *documentReader) readMask(param string, value json.RawMessage, bit func(
 		if !ok {
 			continue
 		}
-		b, known := bit(word)
-		if !known {
-			r.addError(path, "is not a known value")
+		at := slices.Index(words, word)
+		if at < 0 || word == "" {
+			r.addError(path, "must be one of "+strings.TrimPrefix(strings.Join(words, ", "), ", "))
 			continue
 		}
-		mask |= b
+		mask |= 1 << at
 	}
 	return mask
 }

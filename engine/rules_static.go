@@ -353,11 +353,11 @@ func (f *Facts) anyPolicy(has func(*SpendPolicy) bool) bool {
 
 // doubtfulParty is R20.
 func doubtfulParty(f *Facts) Sub {
+	if f.Places.Review != 0 {
+		return f.Places.Review // Before the type of the payee, which the agent chooses: it must not hide a place.
+	}
 	if sub := partyType(f); sub != 0 {
 		return sub
-	}
-	if f.Places.Review != 0 {
-		return f.Places.Review
 	}
 	if f.payerForeign() {
 		return subPayerForeign

@@ -22,16 +22,10 @@ func ParseSpendPolicy(document []byte) (SpendPolicy, []FieldError) {
 			policy.DailyLimit = r.readUSD(path, value)
 		case "allowedChains":
 			policy.ChainsSet = true
-			policy.Chains = r.readMask(path, value, func(word string) (uint8, bool) {
-				chain, known := ParseChainExact(word)
-				return chain.Bit(), known
-			})
+			policy.Chains = r.readMask(path, value, chainNames[:])
 		case "allowedRails":
 			policy.RailsSet = true
-			policy.Rails = r.readMask(path, value, func(word string) (uint8, bool) {
-				rail, known := ParseRailExact(word)
-				return rail.Bit(), known
-			})
+			policy.Rails = r.readMask(path, value, railNames[:])
 		case "counterpartyScreening":
 			policy.ScreenSet = true
 			policy.CONS = r.readChoice(path, value, "OFAC", "OFAC+CONS") == 1

@@ -63,7 +63,7 @@ func (m *rulebook) applyPolicy(b *wire.PolicyPut, r *wire.Result) {
 		return
 	}
 	said := wire.PolicyPut{Policy: b.Policy, Acts: b.Acts}
-	a := &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts}
+	a := &act{kind: wire.KindPolicy, said: &said.Policy, record: &said, names: b.Acts, signs: policy.Passkeys != 0}
 	if policy.AlwaysTwo(m.settings.Policy) {
 		a.names, a.always = a.names|engine.ActPolicyWiden, true
 	}
@@ -127,6 +127,8 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		changed.CreatedAt, changed.RevokedAt, changed.OldUntil, changed.UsedAt, changed.Sessions = m.now, 0, 0, 0, 0
 	case at < 0:
 		why = wire.RefusedNotFound
+	case keys[at].SignedIn != "":
+		kind, changed, why = m.changeSignIn(b.Op, keys[at])
 	case keys[at].RevokedAt != 0:
 		why = wire.RefusedTransition
 	case b.Op == wire.KeyRotate && m.soundAPIKey(&b.Key) && hashKnown(keys, b.Key.Hashes[0]):
@@ -183,7 +185,7 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 // made that one may still use it.
 func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r *wire.Result) (who leaf.Persons, counts bool) {
 	mine := m.subjectOf(&b.Common)
-	if b.Op != wire.KeyCreate && (b.Op != wire.KeyRotate || changed.Subject() == mine || changed.Owner != "") {
+	if b.Op != wire.KeyCreate && b.Op != wire.KeyReinstate && (b.Op != wire.KeyRotate || changed.Subject() == mine || changed.Owner != "") {
 		return who, true
 	}
 	said := wire.APIKeyPut{Op: b.Op, Key: b.Key, Overlap: b.Overlap, Operator: b.Operator}
@@ -197,6 +199,9 @@ func (m *keys) settleKey(b *wire.APIKeyPut, kind string, changed *wire.APIKey, r
 	if changed.ChangedAt, changed.MadeBy = max(m.now, changed.OldUntil), maker; maker == (wire.Subject{}).String() {
 		changed.MadeBy = ""
 	}
+	if changed.SignedIn != "" {
+		changed.MadeBy = "" // Nobody but the person gets the secret of a sign-in.
+	}
 	return who, counts
 }
 
@@ -206,7 +211,7 @@ func (m *keys) createKey(b *wire.APIKeyPut, keys []*wire.APIKey, at int) (string
 		return "", b.Key, wire.RefusedExists
 	case len(keys) >= m.limits.APIKeys:
 		return "", b.Key, wire.RefusedFull
-	case !m.soundAPIKey(&b.Key) || !wire.MayHold(b.Key.Owner, b.Key.Roles), !soundOwner(b.Key.Owner),
+	case !m.soundAPIKey(&b.Key) || b.Key.SignedIn != "" || !wire.MayHold(b.Key.Owner, b.Key.Roles), !soundOwner(b.Key.Owner),
 		b.Operator != (wire.OperatorRef{}) && (b.Key.Owner != "" || b.Key.Roles&^wire.RolesOfOutsiders != 0):
 		return "", b.Key, wire.RefusedMalformed
 	case hashKnown(keys, b.Key.Hashes[0]):

@@ -33,7 +33,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if b.Disposition == wire.Approved && m.payments.goesStale(b, r) {
 		return
 	}
-	who, counts := m.settlePersons(dispositionAct(b, m.settings.Policy), &b.Common, r)
+	who, counts := m.settlePersons(m.dispositionAct(b), &b.Common, r)
 	if !counts {
 		return
 	}
@@ -65,14 +65,18 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	m.writeAct(leaf.KindDispositioned, event, &who, &b.Common, r, append(taken, filtersOf(&event.Reviewed)...)...)
 }
 
-// dispositionAct is what a disposition does. Its name is there only if the amount or a rule
-// demands two persons.
-func dispositionAct(b *wire.Disposition, policy *engine.Policy) *act {
+// dispositionAct is what a disposition does. Its name is there only if the amount or any rule that
+// triggered demands two persons: those of the review's row, and those that the edge read in the leaf.
+func (m *desk) dispositionAct(b *wire.Disposition) *act {
 	a := &act{
 		kind: wire.KindDisposition, topic: b.Leaf, said: []uint64{b.Leaf, uint64(b.Disposition)},
 		reviewed: b.Leaf, disposition: b.Disposition,
 	}
-	if policy.TwoDecide(b.Amount, b.Rules) {
+	rules := b.Rules
+	if at, found := m.reviewRowOf(b.Leaf); found {
+		rules |= m.reviews.At(at).Rules
+	}
+	if m.policy().TwoDecide(b.Amount, rules) {
 		a.names = engine.ActDisposition
 	}
 	return a

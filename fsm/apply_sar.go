@@ -102,8 +102,8 @@ func (m *desk) applySAR(b *wire.SAR, r *wire.Result) {
 	m.writeAct(leaf.KindSARMoved, event, &who, &b.Common, r, filtersOf(&event.Reviewed)...)
 }
 
-// sarAct is what a step of a report does. Two persons file or close a report if the policy
-// says so, or if two persons escalated its case; a draft is one person's work.
+// sarAct is what a step of a report does. Two persons file a report, whatever the policy says. They
+// close it if the policy says so, or if two persons escalated its case; a draft is one person's work.
 func sarAct(b *wire.SAR, row *SARRow) *act {
 	said := wire.SAR{Leaf: b.Leaf, From: b.From, To: b.To, Filing: b.Filing}
 	a := &act{
@@ -111,7 +111,7 @@ func sarAct(b *wire.SAR, row *SARRow) *act {
 		event: leaf.ActProposed{Kind: leaf.KindSARMoved, From: SARState(b.From), To: SARState(b.To)},
 	}
 	if b.To == wire.SARFiled || b.To == wire.SARClosed {
-		a.names, a.always = engine.ActSARMove, row.Two
+		a.names, a.always = engine.ActSARMove, row.Two || b.To == wire.SARFiled
 	}
 	return a
 }

@@ -66,7 +66,7 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 	m.describeCall(s, &decision) // Before the booking, because the record shows what was spent before it.
 	m.written.Used, m.written.UsedBy = used, usedBy
 	if decision.Verdict != engine.Proceed {
-		m.finishScreen(s, &decision, r)
+		m.finishScreen(s, &hits, &decision, r)
 		if listed {
 			m.officers.alertOperator(s.Agent)
 		}
@@ -75,11 +75,11 @@ func (m *ledger) applyScreen(body []byte, r *wire.Result) {
 		}
 		return
 	}
-	m.bookScreen(s, &decision, r)
+	m.bookScreen(s, &hits, &decision, r)
 }
 
 // bookScreen books a payment that proceeds, or holds it, and writes its record.
-func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
+func (m *ledger) bookScreen(s *wire.Screen, hits *engine.Hits, d *engine.Decision, r *wire.Result) {
 	by := m.registry.payerOf(s.Agent)
 	held := engine.Time(m.holdOf(s)) * engine.Second
 	if held == 0 {
@@ -87,7 +87,7 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 	} else {
 		m.written.HoldUntil = m.now + held
 	}
-	m.finishScreen(s, d, r)
+	m.finishScreen(s, hits, d, r)
 	reference := s.Reference
 	if m.written.Used {
 		reference = engine.ReferenceKey{} // It is another payment's, whatever the policy says of that.
@@ -106,7 +106,7 @@ func (m *ledger) bookScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) 
 func (m *ledger) screenUnknown(s *wire.Screen, hits *engine.Hits, r *wire.Result) {
 	decision := m.judgeNobody(hits)
 	m.describeCall(s, &decision)
-	m.finishScreen(s, &decision, r)
+	m.finishScreen(s, hits, &decision, r)
 }
 
 // judgeNobody decides a call without a usable credential.
@@ -115,7 +115,7 @@ func (m *ledger) judgeNobody(hits *engine.Hits) engine.Decision {
 	return m.settings.Rules().Decide(hits, m.settings.Policy)
 }
 
-func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result) {
+func (m *ledger) finishScreen(s *wire.Screen, hits *engine.Hits, d *engine.Decision, r *wire.Result) {
 	data := m.placeRecord(s) // It may write profiles first, so the record's leaf index is known only after it.
 	filters := appendKeyed(append(m.filters(len(s.Filters)+5), s.Filters...), s.Idem)
 	if d.OpensCase() {
@@ -134,7 +134,11 @@ func (m *ledger) finishScreen(s *wire.Screen, d *engine.Decision, r *wire.Result
 	m.endRecord(data, filters, r)
 	m.rememberCall(s.Idem, r.Leaf)
 	if d.Verdict == engine.Review {
-		m.officers.enterReview(ReviewRow{Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule, Owner: m.ownerAt(s.Key.Row)})
+		gravest, gravity := m.inForce().Rules().Gravest(hits, d.Triggered)
+		m.officers.enterReview(ReviewRow{
+			Leaf: r.Leaf, At: m.now, Amount: s.Amount, Agent: s.Agent, Rule: d.Rule, Rules: d.Triggered, Gravest: gravest, Gravity: gravity,
+			Party: s.Party, Owner: m.ownerAt(s.Key.Row),
+		})
 	}
 }
 

@@ -128,9 +128,10 @@ type tableOf[R any, P pageOf[R]] struct {
 	of   func(*tables) *Table[R, P]
 	code func(*coder, *R)
 
-	from  uint64 // The position of the very first row.
-	queue bool   // Rows are dropped at the front, so a snapshot says where the table begins. Each row came with a leaf.
-	gaps  *gapsOf[R]
+	from     uint64 // The position of the very first row.
+	queue    bool   // Rows are dropped at the front, so a snapshot says where the table begins. Each row came with a leaf, but of a leafless table.
+	leafless bool   // Its rows come without leaves, so their positions are bounded by leaflessMost alone.
+	gaps     *gapsOf[R]
 
 	// mark returns a position up to which a tick has looked at the rows, and the member of
 	// snapshotMeta that stores it.
@@ -186,11 +187,22 @@ func (d *tableOf[R, P]) noteTable(t *tables, meta *snapshotMeta) {
 	}
 }
 
+// leaflessMost is more positions than records can ever take, and far from where positions overflow.
+const leaflessMost = 1 << 56
+
+// positionsMost bounds the positions of a table that is dropped at the front.
+func (d *tableOf[R, P]) positionsMost(size uint64) uint64 {
+	if d.leafless {
+		return leaflessMost
+	}
+	return size
+}
+
 // startTable makes a restored table begin where noteTable stored.
 func (d *tableOf[R, P]) startTable(t *tables, meta *snapshotMeta) error {
 	first := d.from
 	if d.queue {
-		if len(meta.Firsts) == 0 || meta.Firsts[0] > meta.Size {
+		if len(meta.Firsts) == 0 || meta.Firsts[0] > d.positionsMost(meta.Size) {
 			return errRow
 		}
 		first, meta.Firsts = meta.Firsts[0], meta.Firsts[1:]
@@ -302,7 +314,7 @@ func (d *tableOf[R, P]) readOne(s *restorer, c *coder, table *Table[R, P], row *
 // checkRows checks that Apply can rely on the rows of a restored state.
 func (d *tableOf[R, P]) checkRows(m *Machine) error {
 	table := d.of(&m.tables)
-	if d.queue && table.Next() > m.size {
+	if d.queue && table.Next() > d.positionsMost(m.size) {
 		return errPositions
 	}
 	if d.mark != nil {
@@ -460,40 +472,3 @@ type derivedOf[R any, P pageOf[R]] struct {
 func (d *derivedOf[R, P]) beginTable(t *tables) { d.of(t).startAt(d.from(t)) }
 
 func (d *derivedOf[R, P]) freezeRows(from, to *tables) { *d.of(to) = d.of(from).Freeze() }
-
-// The pages of the tables have a few hundred bytes to one KiB, so that a freeze costs little
-// when few rows change. The digest of a state is made page by page (digest.go), so the number
-// of rows in a page belongs to the format.
-type (
-	agentPage       = [8]engine.AgentRow
-	profilePage     = [16]*engine.AgentProfile
-	activityPage    = [2]activityRow
-	attestationPage = [64]*[]engine.Attestation
-	userPage        = [8]engine.UserRow
-	userProfilePage = [16]*engine.UserProfile
-
-	fleetPage           = [16]engine.FleetRow
-	fleetProfilePage    = [16]*engine.FleetProfile
-	operatorPage        = [16]engine.OperatorRow
-	operatorProfilePage = [16]*engine.OperatorProfile
-
-	reviewPage      = [16]ReviewRow
-	openPage        = [16]uint64
-	dispositionPage = [16]dispositionRow
-	idemPage        = [16]idemRow
-	structuringPage = [4]structuringRow
-	dayPage         = [16]dayRow
-	statusPage      = [64]statusRow
-
-	holdPage       = [16]holdRow
-	unresolvedPage = [16]UnresolvedRow
-	outcomePage    = [16]outcomeRow
-	referencePage  = [16]referenceRow
-	duePage        = [16]dueRow
-	proposalPage   = [16]proposalRow
-	alertPage      = [16]AlertRow
-	sarPage        = [16]SARRow
-	sanctionsPage  = [8]SanctionsRow
-	cursorPage     = [16]cursorRow
-	deadLetterPage = [16]deadLetterRow
-)

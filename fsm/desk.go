@@ -19,6 +19,8 @@ type desk struct {
 	proposalAt map[[16]byte]uint64 // Positions of open proposals, by topic.
 	alertAt    map[alertKey]uint64
 	caseAt     map[caseKey]uint64 // Position of the newest case of a pair.
+	workAt     map[uint64]uint64
+	draftAt    map[draftKey]uint64
 }
 
 // paymentLedger is the part of the ledger that the desk uses.
@@ -34,6 +36,7 @@ func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger,
 	return &desk{
 		core: c, deskTables: t, registry: registry, payments: payments, calendar: calendar,
 		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{}, caseAt: map[caseKey]uint64{},
+		workAt: map[uint64]uint64{}, draftAt: map[draftKey]uint64{},
 	}
 }
 
@@ -46,6 +49,8 @@ type deskTables struct {
 	alerts       Table[AlertRow, alertPage]
 	sars         Table[SARRow, sarPage]
 	cases        Table[SanctionsRow, sanctionsPage]
+	works        Table[workRow, workPage]
+	drafts       Table[draftRow, draftPage]
 
 	openReviews int         // Derived from reviews.
 	alertsOpen  AlertCounts // Derived from alerts.
@@ -100,6 +105,8 @@ var deskDeclarations = []declaration{
 		forget: func(m *Machine) { m.desk.forgetSAR() },
 	},
 	sanctionsDeclaration,
+	workDeclaration,
+	draftDeclaration,
 }
 
 // deskDerived are the tables that are derived from others.
@@ -197,6 +204,10 @@ func codeReviewRow(c *coder, row *ReviewRow) {
 	codeSigned(c, &row.Amount)
 	codeUnsigned(c, &row.Agent)
 	codeByte(c, &row.Rule)
+	codeUnsigned(c, &row.Rules)
+	codeByte(c, &row.Gravest)
+	codeByte(c, &row.Gravity)
+	c.codeRaw(row.Party[:])
 	codeByte(c, &row.State)
 	codeUnsigned(c, &row.Newest)
 	codeUnsigned(c, &row.Owner)
@@ -262,13 +273,17 @@ type ReviewRow struct {
 	At          engine.Time
 	Amount      engine.USD
 	Agent       engine.AgentSlot
-	Rule        engine.RuleID
+	Rule        engine.RuleID // The rule that decided.
+	Gravest     engine.RuleID // Of all rules that triggered, the one that may mean the most.
+	Gravity     engine.Gravity
 	State       ReviewState
-	Owner       Owner  // Of the API key that made the call.
-	Disposition uint64 // The disposition's leaf when State is ReviewDone.
-	Newest      uint64 // The newest leaf about the record; 0: none but itself.
-	Ended       bool   // The payment has ended.
-	Claim       *Claim // nil: never claimed nor commented.
+	Rules       uint32          // All rules that triggered; bit n is rule Rn.
+	Party       engine.PartyKey // Who is paid; zero: the call does not say.
+	Owner       Owner           // Of the API key that made the call.
+	Disposition uint64          // The disposition's leaf when State is ReviewDone.
+	Newest      uint64          // The newest leaf about the record; 0: none but itself.
+	Ended       bool            // The payment has ended.
+	Claim       *Claim          // nil: never claimed nor commented.
 }
 
 // Claim says who works on a review. It is immutable; a change replaces it.

@@ -78,6 +78,7 @@ type Settings struct {
 	Genesis     *wire.Genesis       `cbor:"2,keyasint,omitempty"` // nil before bootstrap.
 	Policy      *engine.Policy      `cbor:"3,keyasint"`
 	Keys        []*wire.APIKey      `cbor:"-"`
+	Passkeys    []*wire.Passkey     `cbor:"-"`
 	SigningKeys []*wire.SigningKey  `cbor:"-"` // Oldest first; ActiveKey returns the one that signs.
 	Cleared     []*wire.ClearedPair `cbor:"-"`
 	Matcher     uint16              `cbor:"9,keyasint"`            // Version of the name matcher that verdicts are judged with.

@@ -216,8 +216,10 @@ func (l *bookkeeping) withdrawn(b *wire.Withdraw, r *wire.Result) {
 	if b.Proposal != 0 {
 		return
 	}
-	if p, open := l.proposed[b.Leaf]; !open || p.by == l.subject(&b.Common) {
-		l.add("leaf %d: withdrawn by the same person: %+v, %v", r.Leaf, p, open)
+	if p, open := l.proposed[b.Leaf]; !open {
+		l.add("leaf %d: nothing open was withdrawn: %+v", r.Leaf, p)
+	} else if p.by == l.subject(&b.Common) {
+		l.counts["taken back"]++
 	}
 	delete(l.proposed, b.Leaf)
 	l.counts["withdrawn"]++

@@ -58,6 +58,11 @@ var keyDeclarations = []declaration{
 		of:      func(s *Settings) *[]*wire.SigningKey { return &s.SigningKeys },
 		fits:    func(m *Machine) func(key, before *wire.SigningKey) bool { return m.keys.fitsSigningKey },
 	},
+	&settingsList[wire.Passkey]{
+		section: section{number: sectionPasskeys, most: func(l *engine.Limits) int { return l.Passkeys }, shownAs: "passkeys"},
+		of:      func(s *Settings) *[]*wire.Passkey { return &s.Passkeys },
+		fits:    func(m *Machine) func(p, before *wire.Passkey) bool { return m.keys.fitsPasskey },
+	},
 	webhookList,
 	&tableOf[cursorRow, cursorPage]{
 		section: section{number: sectionCursors, most: func(l *engine.Limits) int { return l.Webhooks }},

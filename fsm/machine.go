@@ -201,32 +201,56 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.ledger.applyPay)
 	case wire.KindRestored:
 		applyBody(m, record.Body, r, m.applyRestored)
-	case wire.KindWithdraw:
-		applyBody(m, record.Body, r, m.desk.applyWithdraw)
-	case wire.KindAlert:
-		applyBody(m, record.Body, r, m.desk.applyAlert)
 	case wire.KindWebhook:
 		applyBody(m, record.Body, r, m.keys.applyWebhook)
 	case wire.KindDelivery:
 		applyBody(m, record.Body, r, m.keys.applyDelivery)
-	case wire.KindSAR:
-		applyBody(m, record.Body, r, m.desk.applySAR)
-	case wire.KindSanctions:
-		applyBody(m, record.Body, r, m.desk.applySanctions)
 	case wire.KindRetro:
 		applyBody(m, record.Body, r, m.rulebook.applyRetro)
-	case wire.KindConfirm:
-		applyBody(m, record.Body, r, m.applyConfirm)
 	case wire.KindOperatorLimit:
 		applyBody(m, record.Body, r, m.registry.applyOperatorLimit)
 	case wire.KindRetire:
 		applyBody(m, record.Body, r, m.registry.applyRetire)
 	case wire.KindTime:
 		applyBody(m, record.Body, r, m.applyTime)
+	default:
+		m.applyPeople(record, r)
+	}
+}
+
+// applyPeople applies a record about who acts here.
+func (m *Machine) applyPeople(record wire.Record, r *wire.Result) {
+	switch record.Kind {
 	case wire.KindReseal:
 		applyBody(m, record.Body, r, m.keys.applyReseal)
 	case wire.KindLooks:
 		applyBody(m, record.Body, r, m.keys.applyLooks)
+	case wire.KindSignIn:
+		applyBody(m, record.Body, r, m.keys.applySignIn)
+	case wire.KindPasskey:
+		applyBody(m, record.Body, r, m.keys.applyPasskey)
+	default:
+		m.applyOfficersWork(record, r)
+	}
+}
+
+// applyOfficersWork applies what officers do at their desk, and stops at any other kind.
+func (m *Machine) applyOfficersWork(record wire.Record, r *wire.Result) {
+	switch record.Kind {
+	case wire.KindWithdraw:
+		applyBody(m, record.Body, r, m.desk.applyWithdraw)
+	case wire.KindAlert:
+		applyBody(m, record.Body, r, m.desk.applyAlert)
+	case wire.KindSAR:
+		applyBody(m, record.Body, r, m.desk.applySAR)
+	case wire.KindSanctions:
+		applyBody(m, record.Body, r, m.desk.applySanctions)
+	case wire.KindWork:
+		applyBody(m, record.Body, r, m.desk.applyWork)
+	case wire.KindDraft:
+		applyBody(m, record.Body, r, m.desk.applyDraft)
+	case wire.KindConfirm:
+		applyBody(m, record.Body, r, m.applyConfirm)
 	default:
 		m.out.Stop = "record kind that this binary does not know: upgrade this node"
 	}

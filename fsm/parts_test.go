@@ -27,7 +27,7 @@ var partFields = map[string]string{
 
 // settingsOwners names the part that owns each field of the settings.
 var settingsOwners = map[string]string{
-	"Index": "core", "Format": "core", "Genesis": "core", "Lineage": "core", "Epochs": "core", "Removed": "core", "ClockOffset": "core", "LeapUntil": "core",
+	"Index": "core", "Format": "core", "Genesis": "core", "Lineage": "core", "Epochs": "core", "Removed": "core", "ClockOffset": "core", "Passkeys": "core", "LeapUntil": "core",
 	"Policy": "rulebook", "Cleared": "rulebook", "ClearedLast": "rulebook", "Matcher": "rulebook", "List": "rulebook", "ListSynced": "rulebook",
 	"ListVersion": "rulebook", "Staged": "rulebook", "History": "rulebook", "Retro": "rulebook",
 	"Keys": "keys", "SigningKeys": "keys", "LogLines": "keys", "Webhooks": "keys", "WebhookNext": "keys",

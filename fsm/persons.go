@@ -28,6 +28,7 @@ type act struct {
 	// review, or the number of a kind of which there is one. Without one, said is the topic.
 	topic uint64
 	whole bool // The kind of record is itself the topic.
+	signs bool // A passkey must sign it, whatever the policy says.
 
 	record      any    // The record to be kept for a wire.Confirm; nil: the second person sends his own.
 	reviewed    uint64 // The record under review; 0: none.
@@ -51,10 +52,7 @@ func (a *act) topicHash(hash [32]byte) (topic [16]byte) {
 
 // subjectOf returns who sent a record.
 func (m *core) subjectOf(common *wire.Common) wire.Subject {
-	if key := m.callerKey(common); key != nil {
-		return key.Subject()
-	}
-	return wire.Subject{}
+	return m.callerKey(common).Subject()
 }
 
 // holdsRole tells whether a key is the institution's and has one of the roles. A key without
@@ -63,8 +61,15 @@ func holdsRole(key *wire.APIKey, roles uint16) bool {
 	return key.Owner == "" && (key.Roles == 0 || key.Roles&(roles|wire.RoleAdmin) != 0)
 }
 
-// keyEnded tells since when a key is not valid any more; 0: it is valid.
+// keyEnded tells since when a key is not valid any more; 0: it is valid. Who signed in is there
+// although a session is over: the person comes back.
 func keyEnded(now engine.Time, key *wire.APIKey) engine.Time {
+	if key.RevokedAt == 0 && key.SignedIn != "" {
+		if kept := key.ExpiresAt + personKept; kept <= now {
+			return kept
+		}
+		return 0
+	}
 	if key.RevokedAt == 0 && key.ExpiresAt != 0 && key.ExpiresAt <= now {
 		return key.ExpiresAt
 	}
@@ -74,16 +79,16 @@ func keyEnded(now engine.Time, key *wire.APIKey) engine.Time {
 // hasSecond tells whether two persons hold one of the roles: the caller and somebody else, or,
 // since the machine is no person, two others. A key that ended counts for another day, so that
 // nobody becomes the only one by revoking the keys of others.
-func (s *Settings) hasSecond(now engine.Time, mine wire.Subject, roles uint16) bool {
+func (s *Settings) hasSecond(now engine.Time, mine *wire.APIKey, roles uint16) bool {
 	first := mine
 	for _, key := range s.Keys {
-		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || key.Subject() == first {
+		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || samePerson(key, first) {
 			continue
 		}
-		if first.Kind != wire.SubjectMachine {
+		if first != nil {
 			return true
 		}
-		first = key.Subject()
+		first = key
 	}
 	return false
 }
@@ -95,7 +100,7 @@ func Seconds(now engine.Time, proposer, key *wire.APIKey) wire.Refusal {
 	switch {
 	case key == nil:
 		return wire.RefusedNoPerson
-	case key.Subject() == proposer.Subject():
+	case samePerson(key, proposer):
 		return wire.RefusedSamePerson
 	case key.Subject().Kind != proposer.Subject().Kind:
 		return wire.RefusedUnnamed
@@ -123,6 +128,23 @@ func ActRoles(kind wire.Kind) uint16 {
 // proposal or is refused, and r holds the answer. who belongs into the act's leaf. Confirming
 // uses the proposal up, so a part asks only when nothing can refuse the act any more.
 func (m *desk) settlePersons(a *act, common *wire.Common, r *wire.Result) (who leaf.Persons, counts bool) {
+	at, why := m.signature(common)
+	if why == 0 && at < 0 && m.mustSign(a) {
+		why = wire.RefusedUnsigned
+	}
+	if why != 0 {
+		refuse(r, why)
+		return who, false
+	}
+	who, counts = m.countPersons(a, common, r)
+	if at >= 0 && (counts || r.Refusal == 0) {
+		m.useSignature(at, common.Signed)
+	}
+	return who, counts
+}
+
+// countPersons is settlePersons without the signature.
+func (m *desk) countPersons(a *act, common *wire.Common, r *wire.Result) (who leaf.Persons, counts bool) {
 	hash := a.hash()
 	at, open := m.proposalOn(a.topicHash(hash))
 	names := m.settings.Policy.Demands(a.names)
@@ -154,7 +176,7 @@ func (m *desk) settlePersons(a *act, common *wire.Common, r *wire.Result) (who l
 		return who, true
 	}
 	switch {
-	case !m.settings.hasSecond(m.now, mine, ActRoles(a.kind)):
+	case !m.settings.hasSecond(m.now, m.callerKey(common), ActRoles(a.kind)):
 		who.Persons, who.Alone = []string{mine.String()}, true
 		return who, true
 	case mine.Kind == wire.SubjectMachine:

@@ -182,6 +182,9 @@ func (m *desk) fitsReview(at uint64, row, before *ReviewRow) bool {
 	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf || row.Newest != 0 && (row.Newest <= row.Leaf || !m.hasLeaf(row.Newest)) {
 		return false
 	}
+	if !m.inForce().Rules().HasAll(row.Rules) || row.Rules&(1<<row.Rule) == 0 || row.Rules&(1<<row.Gravest) == 0 || row.Gravity == 0 || row.Gravity > engine.GravityParty {
+		return false
+	}
 	m.openWordOf(at)
 	if row.State == ReviewOpen {
 		m.reviewOpened(at)
@@ -277,7 +280,7 @@ func (m *calendar) fitsDue(at uint64, row, _ *dueRow) bool {
 }
 
 func (m *keys) fitsAPIKey(key, _ *wire.APIKey) bool {
-	return key.RevokedAt != 0 || len(key.Hashes) > 0 && len(key.Hashes) <= 2
+	return key.RevokedAt != 0 || (len(key.Hashes) > 0 || key.SignedIn != "") && len(key.Hashes) <= 2
 }
 
 func (m *keys) fitsSigningKey(key, _ *wire.SigningKey) bool { return m.soundSigningKey(key) }

@@ -75,7 +75,7 @@ var sharedBounds = [wire.SharedTables + 1]func(*engine.Limits) Part{
 // an agent, a fleet or a user has beyond it counts in bytes (weights.go).
 var sharedBytes = [wire.SharedTables + 1]int64{
 	wire.TableAgents: 1024, wire.TableFleets: 256, wire.TableUsers: 512, wire.TableStatuses: 32, wire.TableHolds: 144,
-	wire.TableReviews: 96, wire.TableAlerts: 128, wire.TableSanctions: 128, wire.TableCases: 256,
+	wire.TableReviews: 128, wire.TableAlerts: 128, wire.TableSanctions: 128, wire.TableCases: 256,
 }
 
 // owners are those who have API keys. The lists of the settings only grow, and a key's owner

@@ -67,6 +67,9 @@ const (
 	sectionStatuses
 	sectionStagedWhole
 	sectionSanctions
+	sectionWorks
+	sectionDrafts
+	sectionPasskeys
 	sectionEnd uint16 = 0xffff
 )
 

@@ -76,6 +76,8 @@ type API struct {
 	evidence *evidence.Room
 	rulebook *rulebook.Room
 	rails    *reconciliation.Room
+	casework *casework.Room
+	house    *operations.Room
 	rooms    []border.Room
 }
 
@@ -111,10 +113,11 @@ func New(deps Deps) (*API, error) {
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
 		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
 	})
+	a.casework = casework.Open(front, deps.Published, deps.Records)
 	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer})
 	gauges := metrics.NewSet()
-	operations := operations.Open(operations.Deps{
-		Operations: deps.Operations, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning, Overdue: a.rails.Overdue,
+	a.house = operations.Open(operations.Deps{
+		Operations: deps.Operations, Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Node: deps.Node, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning, Overdue: a.rails.Overdue,
 		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)
@@ -123,7 +126,7 @@ func New(deps Deps) (*API, error) {
 	a.rails.RegisterGauges(gauges)
 	casework.RegisterGauges(gauges, deps.Published, deps.Records)
 	a.rooms = []border.Room{
-		payments.Table(), registry.Table(), casework.Table(), a.evidence.Table(), a.rulebook.Table(), a.rails.Table(), operations.Table(),
+		payments.Table(), registry.Table(), a.casework.Table(), a.evidence.Table(), a.rulebook.Table(), a.rails.Table(), a.house.Table(),
 	}
 	if err := front.Open(a.rooms); err != nil {
 		return nil, err
@@ -134,11 +137,16 @@ func New(deps Deps) (*API, error) {
 // Handler serves the public API.
 func (a *API) Handler() http.Handler { return a.PublicHandler() }
 
+// SignIn lets a person in whom an identity provider named, and returns the secret of the session.
+func (a *API) SignIn(ctx context.Context, person operations.Person, longest time.Duration) (secret string, err error) {
+	return a.house.SignIn(ctx, person, longest)
+}
+
 // Witnesses returns the asker that collects cosignatures between its Start and its Stop.
 func (a *API) Witnesses() *cosigning.Asker { return a.evidence.Asker() }
 
 // Close ends the background jobs and waits for them.
-func (a *API) Close() { a.rulebook.EndJobs(); a.rails.Close() }
+func (a *API) Close() { a.rulebook.EndJobs(); a.rails.Close(); a.casework.Close() }
 
 // NewRetro makes the leader's duty that screens past payments against newly activated
 // lists. It does nothing until it is started.

@@ -323,6 +323,26 @@ func TestBacktestCountsWhatGoesAnotherWay(t *testing.T) {
 	require.Equal(t, 1, report.GetInt("agents", "inexact"))
 	require.Equal(t, 3, report.GetInt("reviews", "recorded"))
 	require.Equal(t, 3, report.GetInt("reviews", "candidate"))
+	require.Equal(t, []int{2, 1, 0, 1}, ints(report.Get("saved"), "count", "approved", "refused", "undecided"))
+}
+
+// TestBacktestTellsWhatOfficersSaid of the reviews that a candidate saves: which of these they refused.
+func TestBacktestTellsWhatOfficersSaid(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	from := n.LogTime()
+	var reviewed []string
+	for range 4 {
+		reviewed = append(reviewed, n.waits(token, "Nikolas Maduro"))
+	}
+	for i, disposition := range []string{"APPROVED", "APPROVED", "REJECTED", "ESCALATE_SAR"} {
+		n.decides("reviewer", reviewed[i], disposition)
+	}
+	saved := n.backtest(`{"from":"` + from.String() + `","policy":{"rules":{"R21":"off"}}}`).Get("saved")
+	require.Equal(t, []int{4, 2, 2, 0}, ints(saved, "count", "approved", "refused", "undecided"))
+	require.Equal(t, []string{reviewed[2], reviewed[3]}, []string{textOf(saved, "refusedExamples", "0", "txnId"), textOf(saved, "refusedExamples", "1", "txnId")}, saved.String())
+	require.NotContains(t, saved.String(), "ESCALATE", "who reads a backtest learns of no report")
+	require.Equal(t, []int{0, 0, 0, 0}, ints(n.backtest(`{"from":"`+from.String()+`","policy":{"rules":{"R10":"off"}}}`).Get("saved"), "count", "approved", "refused", "undecided"), "they all stay")
 }
 
 // A backtest of another list matches every call against that list, and against no other.

@@ -58,6 +58,8 @@ var neverSeen = map[string]string{
 	"POST /v1/agents/register 409": "needs a fleet of 100,000 agents",
 	"POST /v1/cleared 409":         "needs a full table of cleared pairs",
 
+	"POST /v1/proposals/{id}/withdraw 409": "needs a proposal that ends between the handler's look and the log: fsm/apply_propose_test.go sees the log's answer",
+
 	"PUT /v1/whitelist 202": likePolicy, "POST /v1/whitelist/entries 202": likePolicy, "DELETE /v1/whitelist/entries/{entry} 202": likePolicy,
 	"POST /v1/policy/shadow/{id}/promote 202": likePolicy, "POST /v1/ofac/{id}/activate 202": likePolicy, "POST /v1/ofac/{id}/rollback 202": likePolicy,
 	"POST /v1/ofac/rollback 202": likePolicy, "POST /v1/cleared 202": likePolicy, "POST /v1/sar/{txnId}/move 202": likePolicy, "POST /v1/sanctions/cases/{id}/move 202": likePolicy, "POST /v1/lists/{id}/entries 202": likePolicy,

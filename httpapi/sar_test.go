@@ -101,11 +101,21 @@ func TestSARMoves(t *testing.T) {
 	answer(t, n.do("reviewer", "POST", "/v1/sar/txn_00000000/move", `{"by":"Ann","to":"READY"}`), 404)
 	early := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"FILED","bsaId":"31"}`), 409)
 	require.Equal(t, "DRAFT", textOf(early, "state"))
+	require.Equal(t, "narrative", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`), 422), "param"), "nobody has written one")
+	skeleton := answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200).Get("narrative")
+	for _, unwritten := range []string{skeleton.String(), `"He did this. [What was done about it?]"`, `"  "`, strings.NewReplacer("[Who is suspected, and of what?]", "", "[What was unusual, against what is usual for this customer?]", "", "[When and where did it happen, and how?]", "", "[What was done about it?]", "").Replace(skeleton.String())} {
+		require.Equal(t, "narrative", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":`+unwritten+`}`), 422), "param"), unwritten)
+	}
 	ready := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":"He did\nthis."}`, "Idempotency-Key", "s"), 200)
 	require.Equal(t, "READY", textOf(ready, "state"))
 	require.Equal(t, ready.String(), answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":"He did\nthis."}`, "Idempotency-Key", "s"), 200).String())
 	require.Equal(t, "READY", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`), 409), "state"))
-	answer(t, n.do("reviewer", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 200)
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 202)
+	require.Equal(t, "READY", textOf(answer(t, n.do("reviewer", "GET", "/v1/sar", ""), 200), "data", "0", "state"), "one person does not file it")
+	n.advance(24 * engine.Hour)
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 202)
+	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"FILED","bsaId":"31000012345678"}`), 409)
+	answer(t, n.do("admin", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 200)
 	v := answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200)
 	require.Equal(t, "FILED", textOf(v, "state"))
 	require.Equal(t, "31000012345678", textOf(v, "bsaId"))
@@ -131,6 +141,10 @@ func TestSARList(t *testing.T) {
 		return txns
 	}
 	require.Equal(t, []string{second, first}, list(""))
+	who := answer(t, n.do("auditor", "GET", "/v1/sar", ""), 200).Get("data", "0")
+	require.Equal(t, "BLUE <harbour> trading", textOf(who, "cpName"))
+	require.Equal(t, 900, who.GetInt("amount"))
+	require.Equal(t, "Acme Inc", textOf(who, "operatorLegalName"))
 	require.Equal(t, []string{first, second}, list("?order=asc"))
 	require.Equal(t, []string{first}, list("?overdue=true"))
 	require.Equal(t, []string{second}, list("?overdue=false&state=DRAFT"))
@@ -143,4 +157,35 @@ func TestSARList(t *testing.T) {
 	metrics := n.doAdmin("GET", "/metrics", "").Body.String()
 	require.Contains(t, metrics, "railguard_sar_open 2")
 	require.Contains(t, metrics, "railguard_sar_overdue 1")
+}
+
+// What went ahead is what was let through, approved or settled, of all agents who paid the party, and
+// as much as was really paid.
+func TestSARCountsWhatWentAhead(t *testing.T) {
+	n := newTestNode(t)
+	n.addSettler()
+	_, one := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
+	_, other := n.registered(`,"spendPolicy":{"maxSingleTxUSDC":50}`)
+	pay := func(token, amount, more string) string {
+		return textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":`+amount+`,"cpName":"Blue Harbour"`+more+`}`), 200), "txnId")
+	}
+	decide := func(txn, word string) {
+		answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"`+word+`","reviewedBy":"Ann"}`), 200)
+	}
+	pay(one, "10", "")
+	decide(pay(other, "1600", ""), "APPROVED")
+	decide(pay(other, "60", ""), "REJECTED")
+	settled := pay(one, "20", `,"hold":{"ttlSeconds":3600}`)
+	answer(t, n.do("settler", "POST", "/v1/transactions/"+settled+"/settle", `{"amount":18}`), 200)
+	released := pay(one, "30", `,"hold":{"ttlSeconds":3600}`)
+	answer(t, n.do("settler", "POST", "/v1/transactions/"+released+"/release", `{"reason":"not sent"}`), 200)
+	txn := pay(one, "900", "")
+	decide(txn, "ESCALATE_SAR")
+	v := answer(t, n.do("auditor", "GET", "/v1/sar/"+txn, ""), 200).Get("activity")
+	require.Equal(t, 6, v.GetInt("count"))
+	require.Equal(t, 2, v.GetInt("agents"))
+	require.Equal(t, 3, v.GetInt("proceeded"))
+	require.Equal(t, 1628.0, v.GetFloat64("proceededUSDC"), "10, 1,600 and the 18 that were paid of 20")
+	page := n.do("auditor", "GET", "/v1/sar/"+txn+"?format=html", "").Body.String()
+	require.Contains(t, page, "<h1>Confidential: suspicious activity report</h1>")
 }

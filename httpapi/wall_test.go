@@ -38,7 +38,7 @@ func (n *tenants) suspect() []string {
 	for _, txn := range []string{escalated, named} {
 		did("reviewer", "/v1/reviews/"+txn, `{"disposition":"ESCALATE_SAR","reviewedBy":"`+planted+`","notes":"`+planted+`"}`)
 	}
-	did("reviewer", "/v1/sar/"+escalated+"/move", `{"to":"READY","by":"`+planted+`","reason":"`+planted+`"}`)
+	did("reviewer", "/v1/sar/"+escalated+"/move", `{"to":"READY","by":"`+planted+`","reason":"`+planted+`","narrative":"`+planted+`"}`)
 	did("acme", "/v1/transactions/"+open+"/settle", `{}`) // A settle of what nobody allowed opens an alert.
 	blocked := screen(`"amount":3,"cpName":"Lazarus Group"`)
 	cases := answer(n.t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)

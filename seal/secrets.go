@@ -39,6 +39,7 @@ const (
 	LabelEIN        = "railguard ein"
 
 	LabelConsoleSession = "railguard console session"
+	LabelSignIn         = "railguard console sign-in"
 
 	LabelCheck = "railguard secret check"
 )

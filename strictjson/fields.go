@@ -92,6 +92,14 @@ func (f *Fields) Get(name string) *fastjson.Value {
 // Has reports whether the object has the member, even as null.
 func (f *Fields) Has(name string) bool { return f.object != nil && f.object.Get(name) != nil }
 
+// Names returns the names of all members, as they stand.
+func (f *Fields) Names() (names []string) {
+	if f.object != nil {
+		f.object.Visit(func(name []byte, _ *fastjson.Value) { names = append(names, string(name)) })
+	}
+	return names
+}
+
 // Text reads an optional string of at most max bytes; "" when absent.
 func (f *Fields) Text(name string, max int) string {
 	return f.boundedText(name, max, func(s string) int { return len(s) }, " bytes")

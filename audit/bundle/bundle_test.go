@@ -38,6 +38,12 @@ func requireGolden(t *testing.T, version int) {
 		verdicts: map[string]int{"PROCEED": 1, "BLOCK": 1}, rules: map[string]int{"ALL_CLEAR": 1, "R7_COUNTERPARTY_NAME_OFAC": 1}, paid: 2,
 		lists: map[string]int{strings.Repeat("ab", 32): 2}, policies: map[uint64][]byte{1: policy}, signed: "a checkpoint\n",
 	}
+	c.keysSum = strings.Repeat("cd", 32)
+	c.worded = map[uint64][]byte{}
+	c.worded[1], err = wordPolicy(engine.DefaultPolicy())
+	require.NoError(t, err)
+	c.chapters, c.listWords = []*Chapter{goldenChapter()}, map[string]string{strings.Repeat("ab", 32): "SDN of 19 November 2025"}
+	c.addLine(&row{Leaf: 5, Time: "2026-05-02T00:00:00.000Z", Kind: "screen", Txn: "txn_1", Verdict: "BLOCK", Rule: "R7_COUNTERPARTY_NAME_OFAC", Agent: "Bot agt_1", Operator: "Acme", Amount: "1250.5", Party: "<b>Nicolas\u202e Maduro</b> "})
 	c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
 	files, err := c.deriveFiles(version)
 	require.NoError(t, err)
@@ -54,8 +60,69 @@ func requireGolden(t *testing.T, version int) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(text), name)
 	}
-	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
-	require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // The amount is written as in the policy.
+	if version == 2 {
+		require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
+		require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // The amount is written as in the policy.
+		return
+	}
+	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": "$10,000"`)
+	require.NotContains(t, string(files[policyFolder+"/1.json"]), "-1")
+	require.NotContains(t, string(files["records/1.html"]), "<b>")
+	require.NotContains(t, string(files["records/1.html"]), "\u202e")
+}
+
+func goldenChapter() *Chapter {
+	return &Chapter{
+		Leaf: 5, Txn: "txn_1", Time: "2026-05-02T00:00:00.000Z", Verdict: "REVIEW", Rule: "R21_POSSIBLE_NAME_MATCH", Reason: "The counterparty name is a possible match of a listed name.",
+		Rules: []string{"R10_SINGLE_TX_LIMIT", "R21_POSSIBLE_NAME_MATCH"}, Agent: "Bot agt_1", Operator: "Acme", Amount: "$1,250.50", Told: []Fact{{"name of the counterparty", "Nikolas Maduro"}, {"date of birth", "1974"}},
+		Listed: []Listed{{UID: "22790", List: "SDN", Name: "MADURO MOROS, Nicolas", Names: []string{"MADURO MOROS, Nicolas", "MADURO, Nicolas"}, Type: "Individual", Programs: []string{"VENEZUELA"}, How: "“Nikolas Maduro” was compared with “MADURO MOROS, Nicolas”: score 0.8998 of 1, possible", Facts: []Fact{{"date of birth", "23 Nov 1962"}}}},
+		List:   "SDN of 19 November 2025", Policy: 1, Outcome: "APPROVED by Ann",
+		Steps: []Step{{Leaf: 6, Time: "2026-05-02T01:00:00.000Z", What: "decided: APPROVED", Who: "Ann, key key_1", Words: "Another person:\nborn 1974, <i>not</i> 1962."}},
+	}
+}
+
+// A policy in words has no number that only a program reads.
+func TestPoliciesInWords(t *testing.T) {
+	policy := engine.DefaultPolicy()
+	policy.FourEyes = &engine.FourEyes{MinAmount: 25_000 * engine.Dollar, Rules: 1 << 21}
+	policy.TypeCaps[2] = 3_000 * engine.Dollar
+	policy.NameReview, policy.ReviewSLA, policy.PartyTypes = 9_000, 36*engine.Hour, 1<<2
+	policy.Document = []byte(`{"review":{"fourEyes":{"minAmount":25000,"rules":["R21"]}}}`)
+	text, err := wordPolicy(policy)
+	require.NoError(t, err)
+	for _, line := range []string{
+		`"fourEyes": {"minAmount":"$25,000","rules":["R21_POSSIBLE_NAME_MATCH"]}`, `"typeCaps": {"business":"$3,000","exchange":"no limit","individual":"no limit","unknown":"no limit"}`,
+		`"nameReview": "0.9000"`, `"reviewSLA": "36 hours"`, `"partyTypes": ["business"]`, `"listReviewAge": "7 days"`, `"document": {"review":{"fourEyes"`,
+	} {
+		require.Contains(t, string(text), line)
+	}
+	require.NotContains(t, string(text), "2097152")
+	require.NotContains(t, string(text), ":-1")
+	for amount, words := range map[engine.USD]string{0: "$0", engine.Dollar / 10: "$0.10", 1_250_500_000: "$1,250.50", 1_234_567_890_123: "$1,234,567.890123", engine.NoLimit: "no limit"} {
+		require.Equal(t, words, wordAmount(amount))
+	}
+}
+
+// A bundle of more records than stand on one page has them all, page after page.
+func TestRecordsAreComplete(t *testing.T) {
+	c := &contents{}
+	for leaf := range uint64(2*recordsOfPage + 1) {
+		c.addLine(&row{Leaf: leaf, Kind: "screen"})
+	}
+	for range 2*casesOfPage + 1 {
+		c.chapters = append(c.chapters, goldenChapter())
+	}
+	files := map[string][]byte{}
+	c.deriveReading(files)
+	lines, cases := 0, 0
+	for name, text := range files {
+		require.True(t, IsBundleFile(name), name)
+		lines += strings.Count(string(text), "<tr><td>")
+		cases += strings.Count(string(text), "<section id=")
+	}
+	require.Equal(t, []int{6, 2*recordsOfPage + 1, 2*casesOfPage + 1}, []int{len(files), lines, cases})
+	require.Contains(t, string(files["records/1.html"]), `<a href="3.html">`)
+	require.Contains(t, string(files["records/3.html"]), ">4000</td>")
 }
 
 // A program without the second judge says so in the page. Of a large bundle the page carries nothing.

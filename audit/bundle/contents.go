@@ -39,8 +39,11 @@ const (
 // folders are written. Every version from the one to the other can be read.
 const (
 	versionFirst  = 2
-	versionNewest = 2
+	versionNewest = 3
 )
+
+// versionRead is the first version with pages that tell the cases, and policies in words.
+const versionRead = 3
 
 // ErrBundle means a folder whose content is wrong; the error names the file.
 var ErrBundle = errors.New("not proven")
@@ -67,10 +70,19 @@ type contents struct {
 	rules    map[string]int
 	lists    map[string]int    // Number of decisions, and of payments judged again, by the digest of their list, in hex.
 	paid     int               // Payments that were confirmed or redeemed.
-	policies map[uint64][]byte // Policy documents by version.
+	policies map[uint64][]byte // Policy documents by version, as the second version of the form has them,
+	worded   map[uint64][]byte // and in words.
 	signed   string
 	madeBy   Program
 	judge    *Judge // The program in index.html; nil: none.
+
+	chapters     []*Chapter          // In the order of their records.
+	chapterOf    map[uint64]*Chapter // By the leaf of the decision.
+	chaptersMore int                 // How many cases are more than chaptersMax.
+	listWords    map[string]string   // By the digest of a list, in hex: its name and date, where a case names it.
+	lines        [][]byte            // The lines of all records, page by page.
+	lineCount    int
+	keysSum      string // SHA-256 of keys.txt, in hex.
 }
 
 // Program names a release that made a folder, so that the same one can decide it again.
@@ -117,7 +129,7 @@ func readRecords(from Source, keys string, visit visitor) (*contents, error) {
 		return nil, fileError(RecordsName, "%w", err)
 	}
 	defer file.Close()
-	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}}
+	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}, worded: map[uint64][]byte{}, listWords: map[string]string{}}
 	c.report, err = examine.File(file, examine.Options{Keys: keys, KeysGiven: true, Visit: func(r *examine.Record) error {
 		return c.addRecord(r, visit)
 	}})
@@ -165,10 +177,19 @@ func (c *contents) addRecord(r *examine.Record, visit visitor) error {
 		c.paid++
 		err = c.needFiles(x)
 	default:
-		err = c.countDecision(r, x)
+		if err = c.countDecision(r, x); err == nil {
+			err = c.beginChapter(&shown, r.Raw, x)
+		}
 	}
-	if err != nil || visit == nil {
+	if err == nil && (x == nil || x.Paid != nil) {
+		err = c.addStep(r)
+	}
+	if err != nil {
 		return err
+	}
+	c.addLine(&shown)
+	if visit == nil {
+		return nil
 	}
 	return visit(&shown, x)
 }
@@ -194,8 +215,12 @@ func (c *contents) needFiles(x *leafjson.Screen) (err error) {
 	if x.ListDigest != [32]byte{} {
 		c.lists[hex.EncodeToString(x.ListDigest[:])]++
 	}
-	if policy := policyOf(x); policy != nil && c.policies[policy.Version] == nil {
-		c.policies[policy.Version], err = renderPolicy(policy)
+	policy := policyOf(x)
+	if policy == nil || c.policies[policy.Version] != nil {
+		return nil
+	}
+	if c.policies[policy.Version], err = renderPolicy(policy); err == nil {
+		c.worded[policy.Version], err = wordPolicy(policy)
 	}
 	return err
 }

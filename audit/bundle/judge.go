@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -46,6 +47,8 @@ type Judgement struct {
 	Report *Report // nil if nothing is proven. It is there beside an Err that tells decisions which came out otherwise.
 	Err    error   // The first fault.
 	Files  []File  // In the order of their names.
+
+	Chapters []*Chapter // The cases, if the records are proven.
 }
 
 // judging is one run of JudgeSource.
@@ -223,9 +226,14 @@ func (j *judging) proveRecords() error {
 		_ = j.refuse(err)
 		return errStop
 	}
+	if err := c.describeListed(j.from); err != nil {
+		_ = j.refuse(err)
+		return errStop
+	}
 	c.report.KeysGiven, c.madeBy, c.judge = j.options.Keys != "", j.table.MadeBy, j.table.Judge
 	j.contents = c
 	j.Report = &Report{Export: c.report, Replay: j.replayer.replay, Lists: sortedNames(c.lists), Policies: c.policyVersions(), MadeBy: j.table.MadeBy, Judge: j.table.Judge}
+	j.Chapters = c.chapters
 	j.mark(RecordsName, FileProven, "every record stands in the signed tree, and the log signed that these are all")
 	return nil
 }
@@ -256,8 +264,8 @@ func (j *judging) compareFiles() error {
 		_ = j.refuse(err)
 		return errStop
 	}
-	if j.options.Carried {
-		delete(files, pageName) // Nothing is there to compare.
+	if j.options.Carried { // Nothing is there to compare.
+		maps.DeleteFunc(files, func(name string, _ []byte) bool { return name == pageName || isReading(name) })
 	}
 	for _, name := range sortedNames(files) {
 		is, err := readFile(j.from, name)

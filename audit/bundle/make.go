@@ -36,6 +36,9 @@ func Finish(dir string, madeBy Program, page []byte) error {
 		return err
 	}
 	c.madeBy, c.judge = madeBy, judgeOf(page)
+	if err := c.describeListed(Folder(dir)); err != nil {
+		return err
+	}
 	files, err := c.deriveFiles(versionNewest)
 	if err != nil {
 		return err

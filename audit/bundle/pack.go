@@ -49,7 +49,7 @@ func (c *countingReader) isBomb(written int64) bool {
 
 // packedNames matches the names that files of a packed bundle may have. None of them leads
 // out of the folder.
-var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json)$`)
+var packedNames = regexp.MustCompile(`^(?:[A-Za-z0-9]+\.(?:ndjson|txt|json|html)|SHA256SUMS|lists/[0-9a-f]{64}\.entities|policies/[0-9]{1,20}\.json|(?:cases|records)/[0-9]{1,4}\.html)$`)
 
 // IsBundleFile reports whether a file of a bundle can have that slash-separated name.
 func IsBundleFile(name string) bool { return packedNames.MatchString(name) }

@@ -78,11 +78,14 @@ func (c *contents) carryFiles(page []byte, from Source, derived map[string][]byt
 	index := bytes.Clone(page)
 	all, left := Files{}, carriedMax
 	for name, text := range derived {
+		if isReading(name) {
+			continue
+		}
 		all[name] = text
 		left -= len(text)
 	}
 	for _, name := range names {
-		if all[name] != nil || name == pageName || name == sumsName || !c.owns(name, derived) {
+		if all[name] != nil || name == pageName || name == sumsName || isReading(name) || !c.owns(name, derived) {
 			continue
 		}
 		if all[name], err = readUpTo(from, name, left); err != nil {

@@ -88,10 +88,10 @@ func TestFinishWritesTheSameFiles(t *testing.T) {
 	require.NoError(t, Finish(made, program, nil))
 	names, err := Folder(made).Names()
 	require.NoError(t, err)
-	require.Len(t, names, 9)
+	require.Len(t, names, 11)
 	report, err := Verify(made, "")
 	require.NoError(t, err)
-	require.Equal(t, 9, report.Files)
+	require.Equal(t, 11, report.Files)
 	require.Equal(t, program, report.MadeBy)
 	_, open := report.Sentences()
 	require.Contains(t, strings.Join(open, "; "), "it names railguard 0.2.0-test+1, whose file has the SHA-256 0f0f")
@@ -211,7 +211,7 @@ func TestChecksumsAreStrict(t *testing.T) {
 // For this program a bundle of a later release is neither proven nor wrong.
 func TestVerifyALaterVersion(t *testing.T) {
 	dir := released(t)
-	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 2`, `"bundle": 3`, 1))
+	writeText(t, dir, tableName, strings.Replace(readText(t, dir, tableName), `"bundle": 2`, `"bundle": 4`, 1))
 	forge(t, dir)
 	_, err := Verify(dir, "")
 	require.ErrorIs(t, err, examine.ErrRelease)

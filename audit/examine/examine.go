@@ -72,6 +72,7 @@ type Report struct {
 	Leaves  int // Records whose inclusion was proven.
 	Screens int // Screening records among them.
 	Acts    Acts
+	Signed  Signed
 
 	// Only for an export:
 	Cluster    string
@@ -110,6 +111,8 @@ type examiner struct {
 	profiles profiles
 
 	persons persons
+
+	passkeys map[string]registered // By credential id.
 }
 
 // File verifies a proof file (one JSON object, or a C2SP tlog-proof) or an export
@@ -311,6 +314,9 @@ func (x *examiner) verifyBytes(e *envelope, index uint64) (data []byte, hash not
 
 // countRecord counts a record and passes it to Visit.
 func (x *examiner) countRecord(r *Record) error {
+	if err := x.checkPasskeys(r); err != nil {
+		return err
+	}
 	if err := x.checkPersons(r); err != nil {
 		return err
 	}

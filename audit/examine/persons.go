@@ -97,7 +97,7 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 		note(l.Rollback, engine.ActListRollback)
 		note(l.Forced && !l.Rollback, engine.ActListForce)
 		note(l.Uploaded, engine.ActListActivate)
-	case "key.created":
+	case "key.created", "key.reinstated":
 		names = engine.ActKeyCreate
 	case "cleared.added":
 		names = engine.ActClear
@@ -110,7 +110,7 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 	case leaf.KindSARMoved:
 		if l.To == "FILED" || l.To == "CLOSED" {
 			names = engine.ActSARMove
-			if p.review(l.ReviewedLeaf).two {
+			if l.To == "FILED" || p.review(l.ReviewedLeaf).two {
 				always = engine.ActSARMove
 			}
 		}

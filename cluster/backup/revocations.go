@@ -34,7 +34,7 @@ var RevocationTypes = []string{
 	"agent.revoked", "agent.suspended", "agent.reinstated", "agent.reissued",
 	"user.revoked", "user.suspended", "user.reinstated", "user.reissued",
 	"operator.suspended", "operator.reinstated",
-	"key.revoked", "key.rotated", "key.sessions_ended", "signing_key.revoked",
+	"key.revoked", "key.reinstated", "key.rotated", "key.sessions_ended", "signing_key.revoked",
 }
 
 // revocation is one event, of whose members at most one names whom it is about.
@@ -288,6 +288,8 @@ func (v *revocation) record(view *fsm.View, ids *fsm.IDs) (wire.Kind, any) {
 	switch v.kind {
 	case "agent.reinstated", "user.reinstated", "operator.reinstated":
 		return wire.KindStatus, nil
+	case "key.reinstated": // The state may have the person ended still; somebody reinstates again.
+		return wire.KindAPIKey, nil
 	case "agent.reissued":
 		return v.reissue(view, ids, common)
 	case "user.reissued":

@@ -97,6 +97,7 @@ type shown struct {
 	Verdict, Headline, Error, Whose string
 	Shown, NotShown                 []string
 	Files, Rows                     [][]string
+	Chapters                        []string
 	Hidden                          bool
 }
 
@@ -107,7 +108,7 @@ func (b *tab) read() (s shown) {
 		const list = (id) => [...document.getElementById(id).children].map((e) => e.textContent);
 		const table = (id) => [...document.getElementById(id).children].map((row) => [...row.children].map((c) => c.textContent));
 		return { Verdict: text("verdict"), Headline: text("headline"), Error: text("error"), Whose: text("whose"), Shown: list("shown"), NotShown: list("notshown"),
-			Files: table("files"), Rows: table("rows"), Hidden: document.getElementById("results").hidden };
+			Files: table("files"), Rows: table("rows"), Chapters: list("chapters"), Hidden: document.getElementById("results").hidden };
 	})()`, &s)))
 	return s
 }
@@ -123,6 +124,21 @@ func (s *shown) requireLike(t *testing.T, a *answer) {
 	require.Len(t, s.Files, len(a.Files))
 	for i, f := range a.Files {
 		require.Equal(t, []string{f.Name, strconv.FormatInt(f.Size, 10), words[f.State], f.Why, f.Sum}, s.Files[i])
+	}
+	if !a.Records {
+		require.Empty(t, s.Chapters, "of what is not proven nothing is told")
+	} else {
+		require.NotEmpty(t, s.Chapters)
+		require.Len(t, s.Chapters, len(a.Chapters))
+		for i, c := range a.Chapters {
+			require.Contains(t, s.Chapters[i], c.Reason)
+			for _, l := range c.Listed {
+				require.Contains(t, s.Chapters[i], l.How)
+			}
+			for _, step := range c.Steps {
+				require.Contains(t, s.Chapters[i], step.Words)
+			}
+		}
 	}
 	require.Len(t, s.Rows, len(a.Rows))
 	places := map[uint64]int{}
@@ -176,7 +192,7 @@ func TestTheBrowserJudgesAlike(t *testing.T) {
 	b.choose("folder", dir)
 	s = b.read()
 	s.requireLike(t, ask(t, dir, keys, false))
-	require.Len(t, s.Files, 9, "the page and SHA256SUMS too")
+	require.Len(t, s.Files, 11, "the page, the pages of cases and records, and SHA256SUMS too")
 	packed := filepath.Join(t.TempDir(), "may.tar.zst")
 	file, err := os.Create(packed)
 	require.NoError(t, err)
@@ -185,7 +201,7 @@ func TestTheBrowserJudgesAlike(t *testing.T) {
 	b.choose("packed", packed)
 	s = b.read()
 	require.Equal(t, "PROVEN", s.Verdict)
-	require.Len(t, s.Files, 9)
+	require.Len(t, s.Files, 11)
 
 	b.give("")
 	for name, c := range altered(t, page) {

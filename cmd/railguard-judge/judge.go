@@ -14,8 +14,9 @@ import (
 
 // Bounds of what the page is given and shows.
 const (
-	recordsMax = 20_000
-	packedMax  = 512 << 20 // Bytes of all files of a packed bundle. The page itself bounds a folder alike.
+	recordsMax  = 20_000
+	chaptersMax = 1_000
+	packedMax   = 512 << 20 // Bytes of all files of a packed bundle. The page itself bounds a folder alike.
 )
 
 // Verdicts of a bundle that is neither proven nor consistent.
@@ -47,6 +48,9 @@ type answer struct {
 	Rows     []*bundle.Decided `json:"rows"`
 	More     int               `json:"more"` // Records behind those in rows.
 	Report   *bundle.Report    `json:"report,omitempty"`
+
+	Chapters []*bundle.Chapter `json:"chapters"` // The first cases.
+	Cases    int               `json:"cases"`    // How many there are.
 }
 
 // keys are those that signed.
@@ -58,7 +62,7 @@ type keys struct {
 
 // judge answers a question.
 func judge(q question) *answer {
-	a := &answer{Shown: []string{}, NotShown: []string{}, Files: []bundle.File{}, Rows: []*bundle.Decided{}, Keys: keys{Lines: []string{}}}
+	a := &answer{Shown: []string{}, NotShown: []string{}, Files: []bundle.File{}, Rows: []*bundle.Decided{}, Chapters: []*bundle.Chapter{}, Keys: keys{Lines: []string{}}}
 	if q.packed {
 		for _, data := range q.files {
 			files, err := bundle.UnpackFiles(bytes.NewReader(data), packedMax)
@@ -83,6 +87,8 @@ func judge(q question) *answer {
 	j := bundle.JudgeSource(q.files, bundle.Options{Keys: given, Carried: q.carried, All: true, Visit: a.keepRow})
 	if a.Files = j.Files; j.Report != nil {
 		a.tell(j.Report)
+		a.Cases = len(j.Chapters)
+		a.Chapters = append(a.Chapters, j.Chapters[:min(a.Cases, chaptersMax)]...)
 	}
 	if j.Err != nil {
 		return a.refuse(j.Err)

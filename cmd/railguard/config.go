@@ -90,7 +90,7 @@ func (f *serveFlags) checkAll() error {
 
 // secretVariables are settings without a flag, because everybody on the machine can read a
 // process's flags.
-var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName}
+var secretVariables = []string{"RAILGUARD_CLUSTER_SECRET", "RAILGUARD_CLUSTER_SECRET_ALSO", "RAILGUARD_CLUSTER_SECRET_OLD", "RAILGUARD_BOOTSTRAP_KEY", upstreamTokenName, signInSecretName}
 
 // otherVariables are used by verbs, not by a server.
 var otherVariables = []string{"RAILGUARD_URL", "RAILGUARD_KEY", "RAILGUARD_KEY_FILE", "RAILGUARD_CA", "RAILGUARD_CERT", "RAILGUARD_CERT_KEY", "RAILGUARD_OUTPUT", "RAILGUARD_TIMEOUT"}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"railguard/console/signin"
 	"railguard/engine/permit"
 	"railguard/engine/possession"
 	"railguard/httpapi/border"
@@ -297,8 +298,8 @@ func (f *guestFlags) checkSettings() error {
 
 // addGuests puts all configured guests in front of the public API. Of the admin API the
 // console reaches only the upload of list files.
-func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, publicURL func() string, trust func() (permit.Want, error), log *logs) (http.Handler, error) {
-	console, err := f.makeConsole(api, admin, secrets)
+func (f *serveFlags) addGuests(api, admin http.Handler, secrets *seal.Secrets, door *signin.Door, publicURL func() string, trust func() (permit.Want, error), log *logs) (http.Handler, error) {
+	console, err := f.makeConsole(api, admin, secrets, door)
 	if err != nil {
 		return nil, err
 	}

@@ -340,7 +340,7 @@ func TestGuestsTogether(t *testing.T) {
 		if on {
 			f.x402Upstream = "https://facilitator.example.org"
 		}
-		front, err := f.addGuests(d.node.api.Handler(), d.node.api.AdminHandler(), seal.NewSecrets([]byte(groupSecret)), func() string { return "" }, nil, nil)
+		front, err := f.addGuests(d.node.api.Handler(), d.node.api.AdminHandler(), seal.NewSecrets([]byte(groupSecret)), nil, func() string { return "" }, nil, nil)
 		require.NoError(t, err)
 		for path, want := range map[string]int{"/mcp": 401, "/x402/verify": 401, "/console/session": 403, "/v1/screen": 401, "/nowhere": 404} {
 			if !on && (path == "/mcp" || path == "/x402/verify") {

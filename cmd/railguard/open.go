@@ -16,6 +16,7 @@ import (
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
 	"railguard/console"
+	"railguard/console/signin"
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
@@ -102,8 +103,19 @@ func (s *server) openNode() error {
 	if err != nil {
 		return errors.Join(err, s.node.Close())
 	}
-	s.front, err = f.addGuests(s.api.Handler(), s.api.AdminHandler(), secrets, s.publicURL, s.trustedPermits, s.log)
-	return err
+	return s.openFront(secrets)
+}
+
+// openFront puts the guests in front of the public API.
+func (s *server) openFront(secrets *seal.Secrets) error {
+	door, err := s.flags.signIn.makeDoor(s.enterPerson, secrets, s.publicURL, s.log)
+	if err == nil {
+		s.front, err = s.flags.addGuests(s.api.Handler(), s.api.AdminHandler(), secrets, door, s.publicURL, s.trustedPermits, s.log)
+	}
+	if err != nil {
+		return errors.Join(err, s.node.Close())
+	}
+	return nil
 }
 
 // openWebhooks makes the sender of webhook events, which starts when the node serves.
@@ -124,12 +136,13 @@ func (s *server) publicURL() string {
 }
 
 // makeConsole puts the officers' console in front of the public API.
-func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secrets) (*console.Console, error) {
+func (f *serveFlags) makeConsole(api, uploads http.Handler, secrets *seal.Secrets, door *signin.Door) (*console.Console, error) {
+	people := uploads
 	if !f.consoleImport {
 		uploads = nil
 	}
 	return console.New(console.Config{
-		API: api, Uploads: uploads, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
+		API: api, Uploads: uploads, People: people, Bundles: &bundleDoor{api: api, folder: f.data}, SignIn: door, Secrets: secrets, Secure: f.tlsCert != "" || strings.HasPrefix(f.publicURL, "https://"),
 	})
 }
 

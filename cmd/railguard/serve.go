@@ -46,6 +46,8 @@ type serveFlags struct {
 	silentAfter                               time.Duration
 	client                                    clientBounds
 	witness                                   witnessFlags
+	signIn                                    signInFlags
+	bundles                                   bundleFlags
 	guestFlags
 }
 
@@ -105,6 +107,8 @@ Secrets come from the environment, directly or as NAME_FILE:
   RAILGUARD_CLUSTER_SECRET_ALSO, RAILGUARD_CLUSTER_SECRET_OLD
                              while it is exchanged: see docs/OPERATING.md
   RAILGUARD_BOOTSTRAP_KEY    the first admin API key of a new cluster
+  RAILGUARD_OIDC_CLIENT_SECRET
+                             this service's secret at the identity provider
 
 Nodes prove themselves to each other on --cluster by the cluster secret, or by
 --cluster-cert, --cluster-key and --cluster-ca (read again when they change). The
@@ -164,7 +168,9 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
+	f.bundles.define(flags)
 	f.guestFlags.defineFlags(flags)
+	f.signIn.defineFlags(flags)
 	_ = flags.MarkHidden("dev")
 	_ = flags.MarkHidden("test-clock-file")
 }
@@ -179,6 +185,7 @@ type server struct {
 	lists   listKeeper
 	hooks   *webhooks.Dispatcher
 	retro   *retrace.Retro
+	bundles *bundleKeeper // nil: this node writes none.
 	public  *http.Server
 	admin   *http.Server
 	callers *callers
@@ -254,7 +261,19 @@ func (s *server) nodeDuties() []duty {
 		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
 		return nil
 	}
-	return []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
+	duties := []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
+	if s.flags.bundles.dir != "" {
+		s.bundles = &bundleKeeper{flags: s.flags.bundles, api: s.front, logTime: s.node.LogTime, oldest: s.oldestLeaf, log: s.log}
+		duties = append(duties, s.bundles)
+	}
+	return duties
+}
+
+// oldestLeaf returns when the oldest leaf of history was written.
+func (s *server) oldestLeaf() (at engine.Time, known bool) {
+	store := s.node.Audit()
+	oldest, err := store.Record(store.Oldest())
+	return engine.Time(oldest.Time), err == nil
 }
 
 func (f *serveFlags) checkSettings() error {
@@ -280,10 +299,13 @@ func (f *serveFlags) checkSettings() error {
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usageError("--bootstrap-expect must be between 0 and 9")
 	}
-	if err := errors.Join(f.checkNodeCertificates(), f.guestFlags.checkSettings()); err != nil {
+	if err := errors.Join(f.checkNodeCertificates(), f.bundles.check(), f.guestFlags.checkSettings()); err != nil {
 		return err
 	}
 	if err := f.checkAuthorities(); err != nil {
+		return err
+	}
+	if err := f.signIn.checkFlags(); err != nil {
 		return err
 	}
 	if err := f.witness.checkFlags(); err != nil {
@@ -414,6 +436,9 @@ func (s *server) closeAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	close(s.closing)
+	if s.bundles != nil {
+		s.bundles.Stop()
+	}
 	s.api.SetDraining(true)
 	s.lists.Stop()
 	s.retro.Stop()

@@ -64,6 +64,11 @@ func (b *auditBundle) makeBundle(cmd *cobra.Command) error {
 	if err := b.findServer(cmd, false); err != nil {
 		return err
 	}
+	return b.writeBundle(cmd)
+}
+
+// writeBundle writes the bundle. What an earlier run left is begun anew.
+func (b *auditBundle) writeBundle(cmd *cobra.Command) error {
 	b.asked.Format = "ndjson"
 	b.readAsStream()
 	dir := b.out + ".part"

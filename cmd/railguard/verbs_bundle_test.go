@@ -190,7 +190,7 @@ func TestBundlesCannotBeAltered(t *testing.T) {
 			try(name, "emptied", forger, func(path string) { require.NoError(t, os.WriteFile(path, nil, 0o600)) })
 		}
 	}
-	for _, name := range []string{"extra.txt", "lists/" + strings.Repeat("0", 64) + ".entities", "policies/7.json", "witnesses.txt", "consistency.json"} {
+	for _, name := range []string{"extra.txt", "cases/7.html", "records/7.html", "lists/" + strings.Repeat("0", 64) + ".entities", "policies/7.json", "witnesses.txt", "consistency.json"} {
 		for _, forger := range []bool{false, true} {
 			try(name, "added", forger, func(path string) { require.NoError(t, os.WriteFile(path, []byte("x"), 0o600)) })
 		}

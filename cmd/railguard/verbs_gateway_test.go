@@ -136,7 +136,7 @@ func TestGatewayOfANode(t *testing.T) {
 	f := &serveFlags{guestFlags: guestFlags{mcp: true, gatewayFile: writeGatewayFile(t, "map.yaml", testGatewayMap)}}
 	require.NoError(t, f.guestFlags.checkSettings())
 	s := &server{node: d.node.node}
-	front, err := f.addGuests(d.node.api.Handler(), d.node.api.AdminHandler(), seal.NewSecrets([]byte(groupSecret)), func() string { return "" }, s.trustedPermits, nil)
+	front, err := f.addGuests(d.node.api.Handler(), d.node.api.AdminHandler(), seal.NewSecrets([]byte(groupSecret)), nil, func() string { return "" }, s.trustedPermits, nil)
 	require.NoError(t, err)
 	for path, want := range map[string]int{"/mcp": 401, "/ext-authz/shop/orders": 401, "/ext-authz": 404, "/v1/screen": 401} {
 		require.Equal(t, want, x402Do(front, "", "POST", path, "{}").Code, path)

@@ -1,10 +1,11 @@
 // This page shows alerts, which are things other than reviews that a person must look at. It
 // also shows the reports that escalations opened, with the time that is left for each.
 
-import {h, put, say, money, when, badge, field, select, dialog, toast, count, table} from './dom.js';
+import {h, put, say, money, when, badge, field, select, toast, count, table} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
-import {officer} from './decide.js';
+import {ask as askFor} from './ask.js';
+import {signs} from './who.js';
 
 const every = 5000;
 const bulkMax = 100;
@@ -69,18 +70,17 @@ export async function showAlerts(place, _params, go) {
 
   function acknowledge(chosen) {
     const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
-    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
-    dialog(chosen.length === 1 ? 'Acknowledge this alert?' : `Acknowledge ${chosen.length} alerts?`, [
+    const who = signs('Acknowledged by');
+    askFor({title: chosen.length === 1 ? 'Acknowledge this alert?' : `Acknowledge ${chosen.length} alerts?`, word: 'Acknowledge', draft: `acknowledge:${chosen.length === 1 ? chosen[0].alertId : 'several'}`, body: [
       h('p', {class: 'action'}, 'You have looked at what it is about, and say why it needs nothing more. That is a leaf of the log and final.'),
       h('ul', null, chosen.map((a) => h('li', null, `${kinds[a.kind] ?? a.kind}: `, a.cpName ?? a.cpWallet ?? a.txnId ?? a.operatorLegalName ?? a.agentId ?? `list version ${a.listVersion}`))),
-      field('Acknowledged by', by), field('Why it needs nothing more (obligatory)', why)], 'Acknowledge', 'primary', async () => {
-      localStorage.setItem('railguard.officer', by.value.trim());
-      const answer = await api.call('/alerts/acknowledge', {method: 'POST', body: {alertIds: chosen.map((a) => a.alertId), by: by.value.trim(), reason: why.value.trim()}});
+      who.view, field('Why it needs nothing more (obligatory)', why)], act: async (_form, post) => {
+      const answer = await post('/alerts/acknowledge', {alertIds: chosen.map((a) => a.alertId), by: who.name(), reason: why.value.trim()});
       const late = answer.results.filter((r) => r.status !== 200);
       for (const result of answer.results) picked.delete(result.alertId);
       toast(late.length === 0 ? 'Acknowledged.' : `${late.length} of ${chosen.length} not: ${late[0].message}`, late.length ? 'warn' : 'good');
       await refresh();
-    });
+    }});
     why.focus();
   }
 
@@ -128,15 +128,15 @@ export async function showReports(place) {
   async function move(report, to) {
     const packet = to === 'READY' ? await api.call(`/sar/${report.txnId}`) : null;
     const text = packet && h('textarea', {name: 'narrative', rows: 12, maxlength: 32768, value: packet.narrative});
-    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
+    const who = signs('Moved by');
     const bsa = to === 'FILED' && h('input', {name: 'bsaId', required: true, maxlength: 256});
     const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: to === 'CLOSED' && report.state !== 'FILED'});
-    dialog(`${to}: ${report.txnId}`, [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), text && field('Narrative', text, packet.narrativeIsDraft ? 'A skeleton from the records: what stands in brackets is for you to write.' : ''), field('By', by), bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], 'Move it', 'primary', async () => {
-      await api.call(`/sar/${report.txnId}/move`, {method: 'POST', body: {to, by: by.value.trim(), ...(bsa && {bsaId: bsa.value.trim()}), ...(text?.value.trim() && {narrative: text.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})}});
+    askFor({title: `${to}: ${report.txnId}`, word: 'Move it', draft: `sar:${report.txnId}:${to}`, body: [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), text && field('Narrative', text, packet.narrativeIsDraft ? 'A skeleton from the records: what stands in brackets is for you to write.' : ''), who.view, bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], act: async (_form, post) => {
+      await post(`/sar/${report.txnId}/move`, {to, by: who.name(), ...(bsa && {bsaId: bsa.value.trim()}), ...(text?.value.trim() && {narrative: text.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})});
       toast('Done.');
       data.length = 0;
       await more();
-    });
+    }});
   }
   put(place, h('h1', null, 'Reports'), h('p', {class: 'quiet'}, 'Suspicious activity reports, in the order in which they fall due: 30 days after the escalation.'), h('section', {class: 'card'}, list));
   await more();

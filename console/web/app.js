@@ -1,8 +1,11 @@
-// The frame around all pages: it knows who is signed in, chooses the page for the address and
-// handles the keyboard.
+// The frame around all pages: it knows who is signed in and chooses the page for the address.
+// A page is one row of pages; its group says where the navigation has it.
 
 import {h, put, say} from './dom.js';
 import * as api from './api.js';
+import {showInbox} from './inbox.js';
+import {showParties, showParty} from './party.js';
+import {showSearch} from './search.js';
 import {showQueue} from './queue.js';
 import {showCase} from './case.js';
 import {showOverview} from './overview.js';
@@ -16,37 +19,50 @@ import {showSanctions, showSanctionsCase} from './sanctions.js';
 import {showCleared} from './cleared.js';
 import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
+import {showLearning} from './learning.js';
+
+import {showPeople} from './people.js';
+import {showPasskeys} from './passkeys.js';
 import {shortcuts, setShortcuts} from './settings.js';
+import {navigation} from './nav.js';
+import {flush} from './drafts.js';
 
 const reader = ['reviewer', 'auditor'];
 const pages = [
   {path: '', title: 'Overview', show: showOverview, roles: ['operator', 'screener', 'reviewer', 'auditor', 'policy', 'ops']},
-  {path: 'queue', title: 'Queue', show: showQueue, roles: reader},
-  {path: 'case/:id', title: 'Case', show: showCase, hidden: true},
-  {path: 'alerts', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
-  {path: 'reports', title: 'Reports', show: showReports, roles: reader, whole: true},
-  {path: 'sanctions', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
+  {path: 'inbox', group: 'Work', title: 'Inbox', show: showInbox, roles: reader, whole: true},
+  {path: 'queue', group: 'Work', title: 'Queue', show: showQueue, roles: reader},
+  {path: 'case/:id', group: 'Work', title: 'Case', show: showCase, hidden: true},
+  {path: 'alerts', group: 'Work', title: 'Alerts', show: showAlerts, roles: reader, whole: true},
+  {path: 'reports', group: 'Work', title: 'Reports', show: showReports, roles: reader, whole: true},
+  {path: 'sanctions', group: 'Work', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
   {path: 'sanctions/:id', title: 'Sanctions case', show: showSanctionsCase, hidden: true, roles: reader, whole: true},
-  {path: 'proposals', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'match', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
-  {path: 'cleared', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
-  {path: 'lists/:id', title: 'List', show: showList, hidden: true, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
-  {path: 'agents', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'proposals', group: 'Work', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'party', group: 'Parties', title: 'Parties', show: showParties, roles: reader, whole: true},
+  {path: 'party/:id', group: 'Parties', title: 'Party', show: showParty, hidden: true, roles: reader, whole: true},
+  {path: 'agents', group: 'Parties', title: 'Agents', show: showAgents, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'agents/:id', title: 'Agent', show: showAgent, hidden: true},
-  {path: 'fleets', title: 'Fleets', show: showFleets, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'fleets', group: 'Parties', title: 'Fleets', show: showFleets, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'fleets/:id', title: 'Fleet', show: showFleet, hidden: true},
-  {path: 'users', title: 'Users', show: showUsers, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'users', group: 'Parties', title: 'Users', show: showUsers, roles: ['operator', 'reviewer', 'auditor', 'policy']},
   {path: 'users/:id', title: 'User', show: showUsers, hidden: true},
-  {path: 'operators', title: 'Operators', show: showOperators, roles: ['operator', 'reviewer', 'auditor', 'policy']},
-  {path: 'policy', title: 'Policy', show: showPolicy, roles: ['operator', 'reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'foresight', title: 'Foresight', show: showForesight, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'operators', group: 'Parties', title: 'Operators', show: showOperators, roles: ['operator', 'reviewer', 'auditor', 'policy']},
+  {path: 'lists', group: 'Lists', title: 'Lists', show: showLists, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
+  {path: 'lists/:id', title: 'List', show: showList, hidden: true, roles: ['policy', 'ops', 'reviewer', 'auditor'], whole: true},
+  {path: 'match', group: 'Lists', title: 'Match', show: showMatch, roles: ['reviewer', 'policy', 'auditor']},
+  {path: 'cleared', group: 'Lists', title: 'Cleared pairs', show: showCleared, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'policy', group: 'Rules', title: 'Policy', show: showPolicy, roles: ['operator', 'reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'foresight', group: 'Rules', title: 'Foresight', show: showForesight, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/backtests/:id', title: 'Backtest', show: showBacktest, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/shadows/:id', title: 'Shadow', show: showShadow, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'foresight/retro/:id', title: 'Retro-screening', show: showRetro, hidden: true, roles: ['reviewer', 'auditor', 'policy'], whole: true},
-  {path: 'activity', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
-  {path: 'playground', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
-  {path: 'cluster', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
+  {path: 'playground', group: 'Rules', title: 'Playground', show: showPlayground, roles: ['policy', 'reviewer']},
+  {path: 'activity', group: 'History', title: 'Activity', show: showActivity, roles: ['operator', 'screener', 'reviewer', 'auditor', 'ops', 'policy']},
+  {path: 'search', group: 'History', title: 'Search', show: showSearch, roles: reader, whole: true},
+  {path: 'learning', group: 'History', title: 'Learning', show: showLearning, roles: ['reviewer', 'auditor', 'policy'], whole: true},
+  {path: 'cluster', group: 'System', title: 'Cluster', show: showCluster, roles: ['ops'], whole: true},
+  {path: 'people', group: 'System', title: 'People', show: showPeople, roles: ['admin'], whole: true},
+  {path: 'passkeys', group: 'System', title: 'Passkeys', show: showPasskeys, roles: ['reviewer', 'policy'], whole: true},
 ];
 
 const main = document.getElementById('main');
@@ -54,6 +70,8 @@ const head = document.getElementById('head');
 let leave = null;
 let turn = 0;
 let lastSeen = Date.now();
+let toldAt = 0; // When the server was told that the person is here.
+const tellEvery = 30000; // Milliseconds.
 
 const allowed = (page) => !page.roles || (api.may(...page.roles) && (!page.whole || api.whole()));
 
@@ -113,16 +131,12 @@ function header(current) {
   }
   const key = api.who().key;
   put(head, h('a', {class: 'brand', href: '/console/'}, 'Railguard'),
-    h('nav', {'aria-label': 'Pages'}, pages.filter((p) => !p.hidden && allowed(p)).map((p) =>
-      h('a', {href: `/console/${p.path}`, 'aria-current': current && (p === current || (p.path && current.path.startsWith(`${p.path}/`))) ? 'page' : undefined}, p.title))),
+    navigation(pages.filter(allowed), current),
     h('details', {class: 'menu'}, h('summary', null, key.name || key.keyId), h('div', null,
       h('p', null, `Roles: ${key.roles.join(', ')}`), key.owner && h('p', null, `Owner: ${key.owner}`),
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
       h('label', null, 'Look ', themes()),
-      h('button', {onclick: async () => { await api.signOut(); signInPage(); }}, 'Sign out'))));
-  const nav = head.querySelector('nav');
-  const here = nav.querySelector('[aria-current]');
-  if (here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - 40; // On a phone the pages are one line that scrolls.
+      h('button', {onclick: () => leaveSession()}, 'Sign out'))));
 }
 
 function themes() {
@@ -143,6 +157,25 @@ function look() {
   else delete document.documentElement.dataset.look;
 }
 
+/** leaveSession saves what is written and ends the session. */
+async function leaveSession(why) {
+  await flush().catch(() => {}); // What is not saved stays in the page, for the same person alone.
+  try {
+    await api.signOut();
+    signInPage(why);
+  } catch (error) {
+    signInPage(`You are signed out here. Other sessions of your key may go on: ${error.message}`);
+  }
+}
+
+/** whyNot is why the identity provider's answer let nobody in. */
+const whyNot = {
+  state: 'This answer belongs to no sign-in that was begun in this tab. Begin again.', late: 'That took too long. Begin again.', refused: 'The identity provider did not sign you in.',
+  code: 'The identity provider does not take this sign-in any more. Begin again.', provider_down: 'The identity provider does not answer. Try again in a minute, or use an API key.',
+  token: 'What the identity provider said could not be believed. Nobody was signed in.', no_role: 'You are known, but none of your groups has a role here. Ask whoever runs this service.',
+  ended: 'Your access was ended here. An admin can reinstate you.', used: 'This sign-in was used already. Begin again.', full: 'There is no room for another person.', busy: 'This node cannot sign you in now. Try again in a minute.',
+};
+
 function signInPage(why) {
   turn += 1;
   if (leave) leave();
@@ -159,7 +192,8 @@ function signInPage(why) {
     try {
       await api.signIn(key.value.trim());
       key.value = '';
-      lastSeen = Date.now();
+      here();
+      flush().catch(() => {}); // What this person wrote before, if the server has it not.
       show();
     } catch (error) {
       put(said, h('p', {class: 'note bad'}, error.status === 401 ? 'This key is not known, has expired, or may not be used from here.' : error.message));
@@ -167,7 +201,8 @@ function signInPage(why) {
     } finally {
       button.disabled = false;
     }
-  }}, h('h1', null, 'Sign in'), said, h('div', {class: 'field'}, h('label', {for: 'key'}, 'API key'), key),
+  }}, h('h1', null, 'Sign in'), said, api.byProvider() && h('p', {class: 'provider'}, h('a', {class: 'button primary', href: '/console/signin/oidc', target: '_self'}, 'Sign in with your organisation')),
+  h('div', {class: 'field'}, h('label', {for: 'key'}, 'API key'), key),
   h('p', {class: 'hint'}, 'The key is sealed into a cookie that no script can read. A session ends after a while without you, and when the browser closes.'), button));
   key.focus();
 }
@@ -181,21 +216,33 @@ document.addEventListener('click', (event) => {
   window.scrollTo(0, 0);
 });
 window.addEventListener('popstate', show);
-for (const sign of ['keydown', 'pointerdown']) document.addEventListener(sign, () => { lastSeen = Date.now(); }, {passive: true});
+const seenAt = 'railguard.seen'; // When the person was seen last, in any tab of this browser.
+
+/** here notes that the person is here. Who types without asking for anything is here too, and the server is told so. */
+function here() {
+  lastSeen = Date.now();
+  localStorage.setItem(seenAt, String(lastSeen));
+  if (!api.who().signedIn || lastSeen - toldAt < tellEvery) return;
+  toldAt = lastSeen;
+  api.alive().catch(() => {});
+}
+
+for (const sign of ['keydown', 'pointerdown', 'input']) document.addEventListener(sign, here, {passive: true});
 
 // The server ends an idle session. After that the page must show no data of it.
-setInterval(async () => {
+setInterval(() => {
   const s = api.who();
-  if (!s.signedIn || Date.now() - lastSeen < s.idleSeconds * 1000) return;
-  await api.signOut().catch(() => {});
-  signInPage('You were signed out because nothing happened for a while.');
+  if (!s.signedIn || Date.now() - Math.max(lastSeen, Number(localStorage.getItem(seenAt)) || 0) < s.idleSeconds * 1000) return;
+  leaveSession('You were signed out because nothing happened for a while. What you wrote is kept.');
 }, 5000);
 
 api.onEnded(signInPage);
 look();
 try {
+  const asked = new URLSearchParams(location.search).get('signin');
+  if (asked) history.replaceState(null, '', location.pathname);
   if (await api.resume()) show();
-  else signInPage();
+  else signInPage(asked && (whyNot[asked] ?? 'Nobody was signed in.'));
 } catch (error) {
   signInPage(error.message);
 }

@@ -3,7 +3,8 @@
 
 import {h, put, age, badge, count, dialog, field, select, table, toast} from './dom.js';
 import * as api from './api.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {signs} from './who.js';
 
 const kinds = [['individual', 'a person'], ['entity', 'a company or another organisation'], ['vessel', 'a vessel'], ['aircraft', 'an aircraft'], ['wallet', 'wallets alone']];
 const lines = (text) => text.split('\n').map((l) => l.trim()).filter(Boolean);
@@ -21,14 +22,12 @@ function room(said) {
 }
 
 /** change sends one change of a list's entries, with who made it and why. */
-async function change(list, members, by, why, said, done) {
-  localStorage.setItem('railguard.officer', by.value.trim());
-  await api.call(`/lists/${list}/entries`, {method: 'POST', body: {reason: why.value.trim(), actor: by.value.trim(), ...members, ...said}}).catch(room(said));
+async function change(post, list, members, who, why, said, done) {
+  await post(`/lists/${list}/entries`, {reason: why.value.trim(), actor: who.name(), ...members, ...said}).catch(room(said));
   toast('Done. One entry of the log changed the list on all nodes.');
   done();
 }
 
-const who = () => h('input', {name: 'by', required: true, maxlength: 256, value: officer(), autocomplete: 'name'});
 const because = () => h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
 
 /** askEntry asks for an entry of an own list. An id that the list has is changed. */
@@ -40,23 +39,23 @@ function askEntry(list, done) {
   const aliases = h('textarea', {name: 'aliases', rows: 2});
   const wallets = h('textarea', {name: 'wallets', rows: 2});
   const until = h('input', {name: 'until', type: 'date'});
-  const by = who();
+  const who = signs('Added by');
   const why = because();
   const said = {};
-  dialog(list ? `Add to ${list}?` : 'Begin a list?', [h('p', {class: 'quiet'}, 'Payments are held against it from the next entry of the log on. An entry whose id the list has takes the place of the one that it has.'),
+  ask({title: list ? `Add to ${list}?` : 'Begin a list?', word: 'Add', kind: 'warn', draft: `list:${list ?? 'new'}:add`, body: [h('p', {class: 'quiet'}, 'Payments are held against it from the next entry of the log on. An entry whose id the list has takes the place of the one that it has.'),
     name && field('List', name, 'Small letters, digits and dashes. A new list is reviewed; a file that is brought can make it block.'), field('Id', id, 'Yours, for example the number of the case.'), field('What it is', kind), field('Name', full),
-    field('Other names', aliases, 'One in each line.'), field('Wallets', wallets, 'One in each line.'), field('Until', until, 'It matches nothing from then on.'), field('Added by', by), field('Why (obligatory)', why)], 'Add', 'warn', () => change(list ?? name.value.trim(), {add: [{
+    field('Other names', aliases, 'One in each line.'), field('Wallets', wallets, 'One in each line.'), field('Until', until, 'It matches nothing from then on.'), who.view, field('Why (obligatory)', why)], act: (_form, post) => change(post, list ?? name.value.trim(), {add: [{
     id: id.value.trim(), kind: kind.value, reason: why.value.trim(), ...(full.value.trim() && {name: full.value.trim()}), ...(lines(aliases.value).length && {aliases: lines(aliases.value)}),
-    ...(lines(wallets.value).length && {wallets: lines(wallets.value)}), ...(until.value && {until: until.value})}]}, by, why, said, done));
+    ...(lines(wallets.value).length && {wallets: lines(wallets.value)}), ...(until.value && {until: until.value})}]}, who, why, said, done)});
 }
 
 /** askEnd ends an entry. */
 function askEnd(list, done) {
   const id = h('input', {name: 'id', required: true, maxlength: 256});
-  const by = who();
+  const who = signs('Ended by');
   const why = because();
   const said = {};
-  dialog(`End an entry of ${list}?`, [field('Id', id), field('Ended by', by), field('Why (obligatory)', why)], 'End it', 'bad', () => change(list, {end: [id.value.trim()]}, by, why, said, done));
+  ask({title: `End an entry of ${list}?`, word: 'End it', kind: 'bad', draft: `list:${list}:end`, body: [field('Id', id), who.view, field('Why (obligatory)', why)], act: (_form, post) => change(post, list, {end: [id.value.trim()]}, who, why, said, done)});
 }
 
 /** askFile takes a file with the whole content of a list. It stages, and never activates: the page of the staged list

@@ -2,9 +2,10 @@
 // cleared pair silences rule R21 for that name and that entry, in payments that say the same of that
 // person as the clearing rests on, and has no other effect.
 
-import {h, put, badge, dialog, field, say, select, table, toast, when} from './dom.js';
+import {h, put, badge, field, say, select, table, toast, when} from './dom.js';
 import * as api from './api.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {signs} from './who.js';
 
 const pageSize = 200;
 const voids = {expired: 'It ended.', entry_changed: 'The listed entry changed since: look again and clear it anew.', entry_removed: 'The entry is listed no more.'};
@@ -30,16 +31,15 @@ export function clearPair(name, match, record, then) {
   const alone = h('input', {type: 'checkbox', name: 'nameOnly'});
   const reason = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192, 'data-want': 'Say how you know that they are two: who clears a pair answers for it.'});
   const until = h('input', {name: 'until', type: 'date', required: true, value: new Date(Date.now() + 365 * 86400e3).toISOString().slice(0, 10)});
-  const by = h('input', {name: 'by', required: true, maxlength: 256, value: officer(), autocomplete: 'name'});
-  dialog('Clear this pair?', [h('p', {class: 'action'}, `“${name}” is not ${match.name} (entry ${match.uid}). Rule R21 stays quiet for this name and this entry alone; never a BLOCK.`),
+  const who = signs('Cleared by');
+  ask({title: 'Clear this pair?', word: 'Clear the pair', kind: 'warn', draft: `clear:${record.txnId}:${match.uid}`, body: [h('p', {class: 'action'}, `“${name}” is not ${match.name} (entry ${match.uid}). Rule R21 stays quiet for this name and this entry alone; never a BLOCK.`),
     h('p', {id: 'grounds'}, `It rests on: ${groundWords(toldOf(record, match))}. A payment that says something else, or nothing of it, or what the listed party has too, asks for a person again.`),
     h('label', null, alone, ' It rests on the name alone: quiet in every payment that says nothing of the listed party'),
-    field('Cleared by', by), field('Why (obligatory)', reason), field('Until', until, 'The pair ends then, and at once when the entry changes.')], 'Clear the pair', 'warn', async () => {
-    localStorage.setItem('railguard.officer', by.value.trim());
-    await api.call('/cleared', {method: 'POST', body: {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: by.value.trim(), txnId: record.txnId, nameOnly: alone.checked || undefined}});
+    who.view, field('Why (obligatory)', reason), field('Until', until, 'The pair ends then, and at once when the entry changes.')], act: async (_form, post) => {
+    await post('/cleared', {name, uid: match.uid, reason: reason.value.trim(), expiresAt: until.value, clearedBy: who.name(), txnId: record.txnId, nameOnly: alone.checked || undefined});
     toast('The pair is cleared.');
     then?.();
-  });
+  }});
   reason.focus();
 }
 
@@ -51,13 +51,12 @@ export const pairCleared = () => h('p', {class: 'note good'}, 'This pair is clea
 
 function takeBack(pair, then) {
   const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
-  const by = h('input', {name: 'by', required: true, maxlength: 256, value: officer(), autocomplete: 'name'});
-  dialog('Take it back?', [h('p', {class: 'action'}, `“${pair.name}” and ${pair.entryName ?? `entry ${pair.uid}`} are no cleared pair any more. From now on the name asks for a person again.`), field('Taken back by', by), field('Why (obligatory)', why)], 'Take it back', 'warn', async () => {
-    localStorage.setItem('railguard.officer', by.value.trim());
-    await api.call(`/cleared/${pair.clearedId}`, {method: 'DELETE', body: {reason: why.value.trim(), actor: by.value.trim()}});
+  const who = signs('Taken back by');
+  ask({title: 'Take it back?', word: 'Take it back', kind: 'warn', draft: `cleared:${pair.clearedId}`, body: [h('p', {class: 'action'}, `“${pair.name}” and ${pair.entryName ?? `entry ${pair.uid}`} are no cleared pair any more. From now on the name asks for a person again.`), who.view, field('Why (obligatory)', why)], act: async (_form, post) => {
+    await post(`/cleared/${pair.clearedId}`, {reason: why.value.trim(), actor: who.name()}, 'DELETE');
     toast('Taken back.');
     then();
-  });
+  }});
   why.focus();
 }
 

@@ -54,7 +54,7 @@ export function toast(text, kind = 'good') {
   setTimeout(() => box.remove(), 6000);
 }
 
-const dollars = new Intl.NumberFormat('en-US', {style: 'currency', currency: 'USD', maximumFractionDigits: 6, minimumFractionDigits: 0});
+const dollars = new Intl.NumberFormat('en-US', {style: 'currency', currency: 'USD', minimumFractionDigits: 2, maximumFractionDigits: 6});
 export const money = (n) => (n === null || n === undefined ? 'not set' : dollars.format(n));
 export const count = (n) => (n === null || n === undefined ? '–' : n.toLocaleString('en-US'));
 

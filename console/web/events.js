@@ -15,7 +15,7 @@ const words = {
   'clock.confirmed': 'Time confirmed: log time may leap', 'format.raised': 'Format of the log raised',
   'payment.confirmed': 'Payment judged again before it is made', 'payment.redeemed': 'Leave for a payment taken',
   'hold.expired': 'Hold ended without a settlement', 'hold.late': 'Settled after its hold had ended', 'hold.over_limit': 'Settled above a limit', 'hold.released': 'Hold released', 'hold.settled': 'Payment settled', 'hold.unresolved': 'What became of a payment is not known; it counts', 'review.approval_lapsed': 'Approval ended unused',
-  'key.created': 'API key created', 'key.expiring': 'API key ends soon', 'key.revoked': 'API key revoked', 'key.rotated': 'API key rotated', 'key.looked': 'Somebody looked', 'key.sessions_ended': 'Sessions of an API key ended',
+  'key.created': 'API key created', 'key.signed_in': 'A person signed in', 'key.reinstated': 'A person may sign in again', 'key.expiring': 'API key ends soon', 'key.revoked': 'API key revoked', 'key.rotated': 'API key rotated', 'key.looked': 'Somebody looked', 'passkey.added': 'Passkey registered', 'passkey.removed': 'Passkey removed', 'work.changed': 'Owner or comment of an item', 'key.sessions_ended': 'Sessions of an API key ended',
   'list.activated': 'Sanctions list put in force', 'list.staged': 'Sanctions list staged', 'list.stale': 'Sanctions list is too old', 'list.synced': 'Sanctions list asked for again', 'matcher.raised': 'Matcher raised',
   'operator.limit': 'Daily limit of an operator changed', 'operator.reinstated': 'Operator reinstated', 'operator.suspended': 'Operator suspended', 'policy.activated': 'Policy put in force', 'policy.whitelist': 'Whitelist of the institution changed',
   'reconciliation.done': 'Rail compared with the log',

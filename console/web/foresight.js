@@ -5,7 +5,8 @@
 import {h, s, put, money, count, when, badge, table, facts, field, select, dialog, toast, say, ruleShort, ruleWords, endOf} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {officer} from './who.js';
 import {changes} from './policywords.js';
 
 const every = 2000;
@@ -151,6 +152,18 @@ function reviewsView(reviews) {
     h('details', null, h('summary', null, 'As a table'), table('Reviews by day', ['Day', 'As recorded', 'With the candidate'], reviews.days.map((d) => [d.day, count(d.recorded), count(d.candidate)]))));
 }
 
+/** savedView is what officers said of the reviews that the candidate saves. */
+function savedView(saved) {
+  if (saved.count === 0) return null;
+  const one = saved.count === 1;
+  return h('section', {class: 'card', id: 'saved'}, h('h2', null, 'What officers said of the reviews that it saves'),
+    h('p', {class: 'sentence'}, `Of the ${one ? 'one review' : `${count(saved.count)} reviews`} that ${one ? 'it saves' : 'this candidate saves'}, officers approved ${count(saved.approved)} and refused ${count(saved.refused)}${saved.undecided > 0 ? `; ${count(saved.undecided)} ${saved.undecided === 1 ? 'is' : 'are'} not decided yet` : ''}.`),
+    saved.refused > 0 && [h('p', {class: 'note warn'}, 'A person stopped these payments, and nobody would have seen them:'),
+      table('Refused by officers, and no review under the candidate', ['When', 'Amount', 'Was', 'Would be', 'Agent'], saved.refusedExamples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amountUSDC), side(e.recorded), side(e.candidate), partyLink(e.agentId)])),
+      saved.refused > saved.refusedExamples.length && h('p', {class: 'quiet'}, `The first ${count(saved.refusedExamples.length)} are shown.`)],
+    saved.truncated && h('p', {class: 'quiet'}, 'There were more than are followed until they are decided: some count as not decided.'));
+}
+
 /** doubts says what the result cannot know, in words. */
 function doubts(job) {
   const n = job.notHeld;
@@ -207,7 +220,7 @@ const showTrial = (kind) => async (place, {id}, go) => {
         job.policy && api.may('policy', 'reviewer') && h('a', {class: 'button', href: `/console/policy?from=${job.id}`}, api.may('policy') ? 'Edit this policy' : 'See this policy'), h('a', {href: '/console/foresight'}, 'All of them')),
       h('div', {class: 'columns'}, h('div', null, h('section', {class: 'card', id: 'matrix'}, h('h2', null, 'Verdicts'), matrixView(job), h('p', {class: 'quiet'}, 'How many payments, and what they amount to. What changed is bold.')), examplesView(job), rulesView(job)),
         h('div', null, job.policy && h('section', {class: 'card'}, h('h2', null, 'The candidate'), edit.length === 0 ? h('p', {class: 'quiet'}, 'It is the policy that is in force now.') : [h('p', {class: 'quiet'}, 'Against the policy in force now:'), h('ul', {class: 'words'}, edit.map((x) => h('li', null, x.text)))]),
-          reviewsView(job.reviews), doubts(job))));
+          reviewsView(job.reviews), savedView(job.saved), doubts(job))));
     for (const box of place.querySelectorAll('details')) if (open.has(box.querySelector('summary')?.textContent)) box.open = true;
     if (held) document.getElementById(held)?.focus({preventScroll: true});
     return running;
@@ -224,14 +237,14 @@ const showTrial = (kind) => async (place, {id}, go) => {
     const typed = h('input', {name: 'typed', required: true, pattern: 'put in force', 'data-want': 'Type “put in force”, letter by letter.', autocomplete: 'off', spellcheck: 'false'});
     const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
     const edit = job.policy && now ? changes(now.policy ?? {}, job.policy) : [];
-    dialog('Put the candidate in force?', [h('p', {class: 'action'}, job.policy ? `It replaces policy version ${now?.policyVersion ?? '?'} for every payment from now on.` : `Every payment from now on is screened by list ${job.listSnapshotId}.`),
+    ask({title: 'Put the candidate in force?', word: 'Put in force', kind: 'warn', draft: `promote:${id}`, body: [h('p', {class: 'action'}, job.policy ? `It replaces policy version ${now?.policyVersion ?? '?'} for every payment from now on.` : `Every payment from now on is screened by list ${job.listSnapshotId}.`),
       h('p', null, `It judged ${count(job.records)} payments; ${count(job.changed)} came to another verdict.`),
-      edit.length > 0 && h('ul', {class: 'words'}, edit.map((x) => h('li', null, x.text))), field('Why (obligatory)', why), field('Type “put in force”', typed)], 'Put in force', 'warn', async () => {
-      await api.call(`${words.path}/${id}/promote`, {method: 'POST', body: {reason: why.value.trim(), actor: officer()}});
+      edit.length > 0 && h('ul', {class: 'words'}, edit.map((x) => h('li', null, x.text))), field('Why (obligatory)', why), field('Type “put in force”', typed)], act: async (_form, post) => {
+      await post(`${words.path}/${id}/promote`, {reason: why.value.trim(), actor: officer()});
       toast('It is in force. The shadow goes on and tells what still differs, until it is stopped.');
       now = await api.maybe('/policy');
       await draw(false);
-    });
+    }});
   }
 
   await draw(false);

@@ -1,9 +1,10 @@
 // This page shows the active and the staged sanctions list. An officer can upload files of a new
 // list there, and return to an earlier one.
 
-import {h, put, count, when, badge, table, facts, field, dialog, toast, say, age} from './dom.js';
+import {h, put, count, when, badge, table, facts, field, toast, say, age} from './dom.js';
 import * as api from './api.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {officer} from './who.js';
 import {archive} from './zip.js';
 import {askBacktest, askShadow, askRetro} from './foresight.js';
 import {besides} from './beside.js';
@@ -14,8 +15,15 @@ const mib = (n) => (n < 2 ** 20 ? `${Math.ceil(n / 1024)} KiB` : `${(n / 2 ** 20
 export const listLink = (id) => `/console/lists/${id}`;
 const named = (l) => h('a', {class: 'mono', href: listLink(l.snapshotId)}, l.snapshotId);
 
+/** publishedView is when a list was published: each family has a day of its own. */
+function publishedView(l) {
+  const days = Object.entries(l.families ?? {}).filter(([name]) => !(l.missing ?? []).includes(name)).map(([name, f]) => [name, f.publishedAt ?? l.publishedAt]);
+  if (new Set(days.map(([, at]) => at)).size < 2) return published(days[0]?.[1] ?? l.publishedAt);
+  return days.map(([name, at], i) => [i ? h('br') : '', `${name}: `, published(at)]);
+}
+
 /** one is what is known of a list. */
-const one = (l) => facts([['Snapshot', named(l)], ['Version', l.listVersion], ['Source', l.source], ['Published', published(l.publishedAt)], ['Staged', l.stagedAt && !l.activatedAt ? when(l.stagedAt) : undefined], ['Activated', l.activatedAt && when(l.activatedAt)],
+const one = (l) => facts([['Snapshot', named(l)], ['Version', l.listVersion], ['Source', l.source], ['Published', publishedView(l)], ['Staged', l.stagedAt && !l.activatedAt ? when(l.stagedAt) : undefined], ['Activated', l.activatedAt && when(l.activatedAt)],
   ['Parties', count(l.counts?.entries)], ['Names', count(l.counts?.names)], ['Wallets', count(l.counts?.wallets)], ['Size', l.sizeBytes ? mib(l.sizeBytes) : undefined]]);
 
 const familiesView = (l) => table('Families', ['Family', 'Entries', 'Published'], Object.entries(l.families ?? {}).map(([k, f]) => [k, (l.missing ?? []).includes(k) ? h('strong', {class: 'over'}, 'missing') : count(f.entries), (l.missing ?? []).includes(k) ? '–' : published(f.publishedAt ?? l.publishedAt)]));
@@ -38,12 +46,12 @@ function refused(error) {
 function confirm(title, action, word, kind, path, members, after) {
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: members.reason});
   const force = members.force && h('input', {type: 'checkbox', name: 'force', onchange: () => { why.required = members.reason || force.checked; }});
-  dialog(title, [h('p', {class: 'action'}, action), h('p', {class: 'quiet'}, 'One entry of the log: every record before it saw the old list, every one after it the new. Then the past is held against it.'),
-    members.force && h('p', null, h('label', null, force, ' Even if it is judged damaged, older or too small (needs a reason)')), field(members.reason ? 'Why (obligatory)' : 'Why', why)], word, kind, async () => {
-    await api.call(path, {method: 'POST', body: {actor: officer(), ...(why.value.trim() && {reason: why.value.trim()}), ...(force?.checked && {force: true})}}).catch(refused);
+  ask({title, word, kind, draft: `list${path.replaceAll('/', ':')}`, body: [h('p', {class: 'action'}, action), h('p', {class: 'quiet'}, 'One entry of the log: every record before it saw the old list, every one after it the new. Then the past is held against it.'),
+    members.force && h('p', null, h('label', null, force, ' Even if it is judged damaged, older or too small (needs a reason)')), field(members.reason ? 'Why (obligatory)' : 'Why', why)], act: async (_form, post) => {
+    await post(path, {actor: officer(), ...(why.value.trim() && {reason: why.value.trim()}), ...(force?.checked && {force: true})}).catch(refused);
     toast('Done. Whom of the past it names is told in Foresight.');
     after();
-  });
+  }});
 }
 
 /** actions are what may be done with a list that is not active. */
@@ -135,7 +143,7 @@ export async function showLists(place, _params, go) {
   importView(go)),
   h('div', null, others, h('section', {class: 'card'}, h('h2', null, 'Fetching, on this node'), facts([['Source', sync.source ?? 'none'], ['Running', sync.running ? 'yes' : 'no'], ['Last try', when(sync.lastTryAt)], ['Last success', when(sync.lastSuccessAt)], ['Error', sync.error], ['Age', active && age(active.ageSeconds)]])),
     h('section', {class: 'card'}, h('h2', null, 'Wallets by chain'), Object.keys(active?.walletsByChain ?? {}).length === 0 ? h('p', {class: 'quiet'}, 'None.') : facts(Object.entries(active?.walletsByChain ?? {}).map(([k, v]) => [k, count(v)]))),
-    h('section', {class: 'card', id: 'before'}, h('h2', null, 'Before'), older.length === 0 ? h('p', {class: 'quiet'}, 'No other list yet.') : older.map((l) => h('div', {class: 'hit'}, facts([['Snapshot', named(l)], ['Published', published(l.publishedAt)], ['Activated', when(l.activatedAt)], ['Parties', count(l.counts?.entries)]]), actions(l, got, go, redraw)))))));
+    h('section', {class: 'card', id: 'before'}, h('h2', null, 'Before'), older.length === 0 ? h('p', {class: 'quiet'}, 'No other list yet.') : older.map((l) => h('div', {class: 'hit'}, facts([['Snapshot', named(l)], ['Published', publishedView(l)], ['Activated', when(l.activatedAt)], ['Parties', count(l.counts?.entries)]]), actions(l, got, go, redraw)))))));
   if (active && api.may('reviewer', 'auditor', 'policy')) looksBack(found, active.listVersion);
 }
 
@@ -173,7 +181,7 @@ export async function showList(place, {id}, go) {
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'List ', h('span', {class: 'mono'}, id)), badge(isActive ? 'active' : l.activatedAt ? 'before' : 'staged')),
     judged && judgedView(judged),
     h('div', {class: 'columns'}, h('div', null, h('section', {class: 'card', id: 'diff'}, h('h2', null, 'What it changes'), others.length > 0 && h('div', {class: 'field'}, h('label', {for: 'against'}, 'Against'), choose),
-      !against ? h('p', {class: 'quiet'}, 'There is no other list to compare it with.') : d.error ? h('p', {class: 'note bad'}, d.error.message) : diffView(d))),
+      !against ? h('p', {class: 'quiet'}, 'There is no other list to compare it with.') : d.error ? h('p', {class: 'note bad'}, d.error.message) : diffView(d, id, against, got.active?.snapshotId))),
     h('div', null, h('section', {class: 'card'}, h('h2', null, 'The list'), one(l), familiesView(l), aside(l), actions(l, got, go, isActive ? redraw : () => go('/console/lists'))), h('p', null, h('a', {href: '/console/lists'}, 'All lists')))));
 }
 
@@ -185,9 +193,11 @@ function judgedView(j) {
     left === 0 ? h('p', {class: 'quiet'}, 'Nobody would leave the active list.') : h('div', {class: 'note warn'}, h('p', null, `${count(j.left.parties)} parties, ${count(j.left.names)} names and ${count(j.left.wallets)} wallets would leave the active list, and would not be blocked any more. The first of them:`), h('ul', null, j.left.first.map((x) => h('li', null, x)))));
 }
 
-/** diffView is who came, who went and who changed, each by name. */
-function diffView(d) {
-  const entry = (x) => [h('a', {href: `/console/match${api.query({name: x.name})}`}, x.name), x.type ?? '–', x.list ?? '–', (x.programs ?? []).join(', ') || '–', x.uid];
+/** diffView is who came, who went and who changed, each by name. A name leads to the list that has it. */
+function diffView(d, id, against, active) {
+  const where = (list) => (list === active ? undefined : list);
+  const link = (list, members, text, mono) => h('a', {class: mono ? 'mono' : null, href: `/console/match${api.query({...members, snapshotId: where(list)})}`}, text);
+  const entry = (list) => (x) => [link(list, {name: x.name}, x.name), ...(x.changed ? [h('ul', {class: 'plainlist changes'}, x.changed.map((text) => h('li', null, text)))] : []), x.type ?? '–', x.list ?? '–', (x.programs ?? []).join(', ') || '–', x.uid];
   const kinds = [['added', 'Added'], ['removed', 'Removed'], ['changed', 'Changed']];
   const wallets = [['addressesAdded', 'Wallets added'], ['addressesRemoved', 'Wallets removed']];
   const total = [...kinds, ...wallets].reduce((n, [key]) => n + (d[key]?.count ?? 0), 0);
@@ -196,5 +206,6 @@ function diffView(d) {
     return h('details', {open: part.count > 0 && part.count <= 40, class: 'part'}, h('summary', null, `${word}: ${count(part.count)}`), part.truncated && h('p', {class: 'quiet'}, `The first ${count(part.entries.length)}.`), table(word, heads, part.entries.map(row)));
   };
   return [h('p', {class: 'sentence'}, total === 0 ? 'Nobody came, went or changed.' : `${count(d.added.count)} came, ${count(d.removed.count)} went, ${count(d.changed.count)} changed; ${count(d.addressesAdded.count)} wallets came and ${count(d.addressesRemoved.count)} went.`),
-    ...kinds.map(([key, word]) => box(key, word, ['Name', 'Type', 'List', 'Programmes', 'Entry'], entry)), ...wallets.map(([key, word]) => box(key, word, ['Wallet', 'Currency', 'Entry'], (x) => [h('a', {class: 'mono', href: `/console/match${api.query({wallet: x.address})}`}, x.address), x.ticker, x.uid]))];
+    ...kinds.map(([key, word]) => box(key, word, ['Name', ...(key === 'changed' ? ['What changed'] : []), 'Type', 'List', 'Programmes', 'Entry'], entry(key === 'removed' ? against : id))),
+    ...wallets.map(([key, word]) => box(key, word, ['Wallet', 'Currency', 'Entry'], (x) => [link(key === 'addressesRemoved' ? against : id, {wallet: x.address}, x.address, true), x.ticker, x.uid]))];
 }

@@ -51,11 +51,11 @@ const ages = [['under an hour', 3600], ['under a day', 86400], ['under three day
 
 function reviews(queue) {
   const items = queue.data;
-  const rules = [...new Set(items.map((i) => i.rule))].sort((x, y) => ruleNumber(x) - ruleNumber(y));
+  const rules = [...new Set(items.flatMap((i) => i.rules))].sort((x, y) => ruleNumber(x) - ruleNumber(y));
   const inAge = (item) => ages.findIndex(([, most]) => item.ageSeconds < most);
   return h('section', {class: 'card'}, h('h2', null, 'Open reviews by rule and age'), table('Open reviews by rule and age', ['Rule', ...ages.map(([word]) => word), 'All'],
-    rules.map((rule) => [h('a', {href: `/console/queue?rule=${rule}`}, `${ruleShort(rule)} ${ruleWords(rule)}`), ...ages.map((_, i) => String(items.filter((x) => x.rule === rule && inAge(x) === i).length || '·')),
-      String(items.filter((x) => x.rule === rule).length)])));
+    rules.map((rule) => [h('a', {href: `/console/queue?rule=${rule}`}, `${ruleShort(rule)} ${ruleWords(rule)}`), ...ages.map((_, i) => String(items.filter((x) => x.rules.includes(rule) && inAge(x) === i).length || '·')),
+      String(items.filter((x) => x.rules.includes(rule)).length)])), h('p', {class: 'quiet'}, 'A case stands in the row of every rule that it triggered.'));
 }
 
 function lists(ofac) {

@@ -4,19 +4,20 @@
 import {h, put, money, count, when, badge, table, facts, bar, field, select, dialog, toast, ruleShort} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {officer, signs} from './who.js';
 import {eventWords} from './events.js';
 
 /** act asks for a reason, calls and draws anew. members: extra fields by name. */
 function act(title, action, word, kind, path, redraw, members = {}, method = 'POST') {
-  const why = h('textarea', {rows: 3, required: true, maxlength: 8192});
+  const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
   const inputs = Object.entries(members).map(([name, [label, input, read]]) => ({name, input, read, view: field(label, input)}));
-  dialog(title, [h('p', {class: 'action'}, action), inputs.map((i) => i.view), field('Why (obligatory)', why)], word, kind, async () => {
+  ask({title, word, kind, draft: `act:${method}:${path.replaceAll('/', '.')}`, body: [h('p', {class: 'action'}, action), inputs.map((i) => i.view), field('Why (obligatory)', why)], act: async (_form, post) => {
     const extra = Object.fromEntries(inputs.map((i) => [i.name, i.read ? i.read(i.input.value) : i.input.value]));
-    const answer = await api.call(path, {method, body: {...extra, reason: why.value.trim(), actor: officer()}});
+    const answer = await post(path, {...extra, reason: why.value.trim(), actor: officer()}, method);
     toast(answer?.unchanged ? 'It was so already.' : 'Done.');
     redraw();
-  });
+  }});
 }
 
 function search(place, title, path, hint) {
@@ -84,23 +85,23 @@ export async function showAgent(place, {id}) {
 }
 
 function attest(a, redraw) {
-  const by = h('input', {required: true, value: officer(), maxlength: 512});
-  const note = h('textarea', {rows: 3, maxlength: 8192});
-  dialog('Attest?', [h('p', {class: 'action'}, `Attest that ${a.agentName} acts within its mandate, for the next 24 hours.`), field('Attested by', by), field('Note', note)], 'Attest', 'good', async () => {
-    await api.call(`/agents/${a.agentId}/attest`, {method: 'POST', body: {attestedBy: by.value.trim(), ...(note.value.trim() && {note: note.value.trim()})}});
+  const who = signs('Attested by');
+  const note = h('textarea', {name: 'note', rows: 3, maxlength: 8192});
+  ask({title: 'Attest?', word: 'Attest', kind: 'good', draft: `attest:${a.agentId}`, body: [h('p', {class: 'action'}, `Attest that ${a.agentName} acts within its mandate, for the next 24 hours.`), who.view, field('Note', note)], act: async (_form, post) => {
+    await post(`/agents/${a.agentId}/attest`, {attestedBy: who.name(), ...(note.value.trim() && {note: note.value.trim()})});
     toast('Attested.');
     redraw();
-  });
+  }});
 }
 
 function transfer(a, redraw) {
-  const to = h('input', {required: true, maxlength: 512});
-  const note = h('textarea', {rows: 3, maxlength: 8192});
-  dialog('Flag an ownership transfer?', [h('p', {class: 'action'}, `${a.agentName} goes from ${a.operatorLegalName} to another operator. Its payments are blocked until a re-issue.`), field('New operator, legal name or id (opr_…)', to), field('Note', note)], 'Flag the transfer', 'warn', async () => {
-    await api.call(`/agents/${a.agentId}/ownership-transfer`, {method: 'POST', body: {[to.value.trim().startsWith('opr_') ? 'newOperatorId' : 'newOperatorLegalName']: to.value.trim(), actor: officer(), ...(note.value.trim() && {note: note.value.trim()})}});
+  const to = h('input', {name: 'to', required: true, maxlength: 512});
+  const note = h('textarea', {name: 'note', rows: 3, maxlength: 8192});
+  ask({title: 'Flag an ownership transfer?', word: 'Flag the transfer', kind: 'warn', draft: `transfer:${a.agentId}`, body: [h('p', {class: 'action'}, `${a.agentName} goes from ${a.operatorLegalName} to another operator. Its payments are blocked until a re-issue.`), field('New operator, legal name or id (opr_…)', to), field('Note', note)], act: async (_form, post) => {
+    await post(`/agents/${a.agentId}/ownership-transfer`, {[to.value.trim().startsWith('opr_') ? 'newOperatorId' : 'newOperatorLegalName']: to.value.trim(), actor: officer(), ...(note.value.trim() && {note: note.value.trim()})});
     toast('Flagged.');
     redraw();
-  });
+  }});
 }
 
 export async function showFleets(place) {

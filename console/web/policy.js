@@ -2,8 +2,9 @@
 // the edit is put in force, what it means in words and what it would have changed. It also shows
 // who put which version in force.
 
-import {h, put, badge, when, table, field, dialog, toast, facts} from './dom.js';
+import {h, put, badge, when, table, field, toast, facts} from './dom.js';
 import * as api from './api.js';
+import {ask} from './ask.js';
 import {changes, settings, valueOf, ruleName, pathWords} from './policywords.js';
 import {askBacktest, askShadow} from './foresight.js';
 import {lines} from './lines.js';
@@ -81,10 +82,10 @@ export async function showPolicy(place, _params, go) {
   async function activate({document, wider}) {
     const list = changes(now.policy ?? {}, document);
     const why = h('textarea', {rows: 3, required: true, maxlength: 8192});
-    dialog('Put this policy in force?', [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), words(list),
+    ask({title: 'Put this policy in force?', word: 'Put in force', kind: 'warn', draft: 'policy:reason', body: [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), words(list),
       wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map(pathWords).join(', ')}.`),
       h('p', {class: 'quiet'}, begin.from ? ['What it would have changed: ', h('a', {href: `/console/foresight/${begin.from.startsWith('shd_') ? 'shadows' : 'backtests'}/${begin.from}`, onclick: (e) => e.target.closest('dialog')?.close()}, begin.from), '.'] : 'Nobody tried it against the past: Cancel, and look at what it would have changed.'),
-      field('Why (obligatory)', why)], 'Put in force', 'warn', async () => {
+      field('Why (obligatory)', why)], act: async () => {
       await api.call('/policy', {method: 'PUT', body: {policy: document, reason: why.value.trim()}, headers: {'If-Match': `"${now.policyVersion}"`}}).catch((error) => {
         if (error.status === 412) throw new Error(`Somebody put another policy in force meanwhile (version ${error.body.currentVersion}). Your edit stays here; open the page again and compare.`);
         throw error;
@@ -93,7 +94,7 @@ export async function showPolicy(place, _params, go) {
       toast('The policy is in force.');
       if (begin.from) go('/console/policy');
       else redraw();
-    });
+    }});
   }
 
   const failed = (e) => toast(e.message, 'bad');

@@ -1,5 +1,7 @@
 // This module verifies with WebCrypto that a record is in the transparency log. It trusts nothing
-// that the server says about itself.
+// that the server says about itself, and reads what a page shows from the very bytes that are proven.
+
+import {screening, profile} from './leaf.js';
 
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 /** stored is a leaf's bytes: older kinds of leaves are text and stand in the answer as they are. */
@@ -63,18 +65,86 @@ async function signed(checkpoint, keys) {
   return false;
 }
 
-/** verify checks a whole proof: the record, whose hash is shown, its disposition, its comments. It throws with what is wrong. */
-export async function verify(proof, shown) {
+/** included checks that a leaf's bytes lead to the root of the signed tree. */
+async function included(leaf, size, top) {
+  if (String(leaf.treeSize) !== size) throw new Error('A path belongs to another tree head.');
+  const reached = await root(stored(leaf.leaf), leaf.index, leaf.treeSize, leaf.path.map(bytes));
+  if (!same(reached, bytes(top))) throw new Error(`Leaf ${leaf.index} does not lead to the root of the tree.`);
+}
+
+/** named is the profile that the record names by its hash; null where the proof has none. */
+async function named(proof, ref) {
+  if (!ref || !proof.profile) return null;
+  const data = stored(proof.profile.leaf);
+  if (!same(await sha(Uint8Array.of(0), data), ref.hash)) throw new Error('The proof has another profile than the record names.');
+  return profile(data);
+}
+
+/** since reads what was written about the record since, in order: each leaf names the one before it. */
+function since(proof, id) {
+  let before = proof.index;
+  return (proof.later ?? []).map((leaf) => {
+    const event = JSON.parse(leaf.leaf);
+    if (event.txnId !== id || event.recordPrevious !== before) throw new Error(`Leaf ${leaf.index} does not follow leaf ${before} of this record.`);
+    before = leaf.index;
+    return event;
+  });
+}
+
+/** provenOf is what the leaves say of a record, under the names of the API. */
+function provenOf(said, whom, events) {
+  const {rule, triggered, profile: _own, userProfile: _user, ...record} = said;
+  const out = {...record, ...(whom?.agentName && {agentId: whom.agentId, agentName: whom.agentName, operatorLegalName: whom.operatorLegalName}), rule, triggered, comments: [], disposition: null, proposed: null};
+  for (const e of events) {
+    if (e.kind === 'review.commented') out.comments.push({comment: e.comment, by: e.by, time: e.time});
+    else if (e.kind === 'review.proposed') out.proposed = {disposition: e.disposition, by: e.reviewedBy, at: e.time, notes: e.notes};
+    else if (e.kind === 'review.withdrawn' || e.type === 'review.proposal_lapsed') out.proposed = null;
+    else if (e.kind === 'review.dispositioned') Object.assign(out, {disposition: e.disposition, reviewedBy: e.reviewedBy, reviewedAt: e.reviewedAt, notes: e.notes, confirms: e.proposedLeaf === undefined ? undefined : out.proposed, proposed: null});
+  }
+  return out;
+}
+
+/** verify checks a whole proof of the record with this id, and returns what it proves. It throws with what is wrong. */
+export async function verify(proof, id) {
   if (!crypto.subtle) throw new Error('This browser verifies only over HTTPS or on this machine itself.');
   const [, size, top] = proof.checkpoint.split('\n');
-  if (!same(await sha(Uint8Array.of(0), stored(proof.leaf)), bytes(shown))) throw new Error('The proof is of another record than the one shown.');
-  const leaves = [proof, proof.disposition, ...(proof.comments ?? [])].filter(Boolean);
-  for (const leaf of leaves) {
-    if (String(leaf.treeSize) !== size) throw new Error('A path belongs to another tree head.');
-    const reached = await root(stored(leaf.leaf), leaf.index, leaf.treeSize, leaf.path.map(bytes));
-    if (!same(reached, bytes(top))) throw new Error(`Leaf ${leaf.index} does not lead to the root of the tree.`);
-  }
+  for (const leaf of [proof, ...(proof.later ?? [])]) await included(leaf, size, top);
   const signature = await signed(proof.checkpoint, proof.keys);
   if (signature === false) throw new Error('The tree head is not signed by the keys of the log.');
-  return {leaves: leaves.length, size: Number(size), signature};
+  const said = screening(stored(proof.leaf));
+  if (said.txnId !== id) throw new Error('The proof is of another record than the one shown.');
+  const events = since(proof, id);
+  return {leaves: 1 + events.length, size: Number(size), signature, proven: provenOf(said, await named(proof, said.profile), events)};
+}
+
+const ordered = (value) => (Array.isArray(value) ? value.map(ordered) : value && typeof value === 'object' ? Object.fromEntries(Object.keys(value).sort().map((k) => [k, ordered(value[k])])) : value);
+const alike = (a, b) => JSON.stringify(ordered(a ?? null)) === JSON.stringify(ordered(b ?? null));
+const number = (rule) => (rule ? Number(/^R(\d+)/.exec(rule.rule ?? rule)?.[1]) : 0);
+const pick = (from, like) => Object.fromEntries(Object.keys(like).map((key) => [key, from?.[key]]));
+const judged = ['screenedAt', 'verdict', 'policyVersion', 'listVersion', 'listDigest', 'matcherVersion', 'agentId', 'agentName', 'operatorLegalName', 'places', 'warnings', 'walletsElsewhere'];
+const decided = ['disposition', 'reviewedBy', 'reviewedAt', 'notes'];
+
+/** hold holds a record as a node told it against what is proven. It returns the record with the proven words in place of the
+ *  node's, and the names of what differed. */
+export function hold(record, proven) {
+  const out = {...record};
+  const differs = [];
+  const take = (name, same1, value) => {
+    if (same1) return;
+    differs.push(name);
+    out[name] = value;
+  };
+  for (const name of judged) if (proven[name] !== undefined || ['places', 'warnings', 'walletsElsewhere'].includes(name)) take(name, alike(record[name], proven[name]), proven[name]);
+  take('ofacStale', Boolean(record.ofacStale) === proven.ofacStale, proven.ofacStale);
+  take('rule', number(record.rule) === proven.rule, proven.rule ? `R${proven.rule}` : null);
+  if (record.triggered !== undefined) take('triggered', alike(record.triggered.map(number).sort(), [...proven.triggered].sort()), proven.triggered.map((n) => `R${n}`));
+  take('_request', alike(record._request, proven._request), proven._request);
+  const hits = proven.matches ?? [];
+  take('matches', (record.matches ?? []).length === hits.length && hits.every((hit, i) => alike(pick(record.matches[i], hit), hit)), hits);
+  for (const name of decided) take(name, alike(record[name], proven[name]), proven[name]);
+  const shown = (p) => p && pick(p, {disposition: 0, by: 0, at: 0, notes: 0});
+  take('proposed', alike(shown(record.proposed), shown(proven.proposed)), proven.proposed);
+  if (record.disposition || record.confirms) take('confirms', alike(record.confirms && pick(record.confirms, {by: 0, notes: 0}), proven.confirms && pick(proven.confirms, {by: 0, notes: 0})), proven.confirms);
+  take('comments', alike((record.comments ?? []).map((c) => [c.comment, c.by, c.time]), proven.comments.map((c) => [c.comment, c.by, c.time])), proven.comments);
+  return {record: out, differs};
 }

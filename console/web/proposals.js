@@ -1,8 +1,9 @@
 // Proposals: acts that wait for a second person. What is proposed is shown in full before
 // anybody signs it; who proposed it does not confirm it.
 
-import {h, put, badge, dialog, facts, field, say, toast, when} from './dom.js';
+import {h, put, badge, facts, field, say, toast, when} from './dom.js';
 import * as api from './api.js';
+import {ask} from './ask.js';
 import {eventWords} from './events.js';
 import {words} from './policy.js';
 import {changes} from './policywords.js';
@@ -32,19 +33,19 @@ async function content(p) {
 
 const what = (p) => (p.twoPersons ?? []).map((name) => names[name] ?? name).join('; ');
 
-async function ask(p, verb, then) {
+async function sign(p, verb, then) {
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: verb === 'withdraw'});
   const confirms = verb === 'confirm';
-  dialog(confirms ? 'Confirm this?' : 'Withdraw this?', [h('p', null, `${p.proposedBy} proposed to ${what(p)}.`), await content(p),
-    confirms && h('p', {class: 'quiet mono'}, `SHA-256 ${p.proposalHash}`), field(confirms ? 'Why' : 'Why (obligatory)', why)], confirms ? 'Confirm' : 'Withdraw', 'warn', async () => {
-    await api.call(`/proposals/${p.proposalId}/${verb}`, {method: 'POST', body: why.value.trim() ? {reason: why.value.trim()} : {}});
+  ask({title: confirms ? 'Confirm this?' : 'Withdraw this?', word: confirms ? 'Confirm' : 'Withdraw', kind: 'warn', draft: `proposal:${p.proposalId}:${verb}`, body: [h('p', null, `${p.proposedBy} proposed to ${what(p)}.`), await content(p),
+    confirms && h('p', {class: 'quiet mono'}, `SHA-256 ${p.proposalHash}`), field(confirms ? 'Why' : 'Why (obligatory)', why)], act: async (_form, post) => {
+    await post(`/proposals/${p.proposalId}/${verb}`, why.value.trim() ? {reason: why.value.trim()} : {});
     toast(confirms ? 'Confirmed: it is done.' : 'Withdrawn.');
     return then;
-  });
+  }});
 }
 
 async function card(p, redraw) {
-  const asking = (verb) => () => ask(p, verb, redraw).catch((e) => toast(e.message, 'bad'));
+  const asking = (verb) => () => sign(p, verb, redraw).catch((e) => toast(e.message, 'bad'));
   return h('section', {class: 'card proposal'}, h('h2', null, p.act ? eventWords(p.act) : 'Decision of a review', ' ', badge('proposed')),
     facts([['To', what(p)], ['Proposed by', p.proposedBy], ['With the key', p.byKey], ['At', when(p.at)], ['Until', when(p.lapsesAt)],
       p.txnId && ['Case', h('a', {href: `/console/case/${p.txnId}`}, p.txnId)], p.disposition && ['Decision', badge(p.disposition)], p.to && ['Report', `${p.from} to ${p.to}`]].filter(Boolean)),

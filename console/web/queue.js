@@ -4,14 +4,22 @@
 import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when, due} from './dom.js';
 import * as api from './api.js';
 import {keys} from './keys.js';
-import {load, hits} from './case.js';
-import {sentence, deciding} from './words.js';
-import {decide, verbs, officer} from './decide.js';
+import {load, evidenceOf} from './case.js';
+import {sentence} from './words.js';
+import {decide, verbs} from './decide.js';
+import {ask as askFor} from './ask.js';
+import {officer, signs} from './who.js';
 import {next as nextCase, within} from './next.js';
 
 const every = 5000;
 const bulkMax = 100;
-const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'assignee', 'q', 'sort'];
+const pageSize = 50;
+const pollMax = 500; // Cases that are read anew; one call takes no more.
+const lookupsMax = 10; // Cases of a poll of which it is asked who decided them.
+const wanted = ['state', 'rule', 'slaBreached', 'minAmount', 'maxAmount', 'operator', 'agentId', 'payeeOf', 'assignee', 'q', 'sort'];
+
+/** others are the rules that a case triggered beside the gravest. */
+const others = (item) => item.rules.filter((rule) => rule !== item.gravestRule).map(ruleShort).join(', ');
 
 export async function showQueue(place, _params, go) {
   const filter = Object.fromEntries([...new URLSearchParams(location.search)].filter(([k, v]) => wanted.includes(k) && v));
@@ -27,6 +35,8 @@ export async function showQueue(place, _params, go) {
   let cursor = null;
   let at = null;
   let seen = 0;
+  let shown = pageSize; // How many cases were asked for.
+  let marks = {id: null, boxes: []}; // Of the preview: which hits are compared.
 
   const rules = Object.keys((await api.maybe('/policy'))?.modes ?? {}); // None for a key of one operator: it types the rule.
   const form = filterForm(filter, rules, (members) => go(`/console/queue${api.query(members)}`));
@@ -43,9 +53,10 @@ export async function showQueue(place, _params, go) {
     const link = known?.querySelector('a') ?? h('a', {href: `/console/case/${item.txnId}`, onfocus: () => select1(item.txnId)});
     put(link, h('span', {class: 'amount'}, money(item.amount)), h('span', {class: 'to'}, item.cpName ?? item.cpWallet ?? 'no counterparty'));
     put(element, officerMay && box, h('div', {class: 'rowbody', onclick: (e) => { if (!e.target.closest('a')) select1(item.txnId, true); }},
-      h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.rule)} ${ruleWords(item.rule)}`)),
+      h('div', {class: 'line'}, link, h('span', {class: 'rule', title: item.reason}, `${ruleShort(item.gravestRule)} ${ruleWords(item.gravestRule)}`, item.rules.length > 1 && `, also ${others(item)}`)),
       h('div', {class: 'line quiet'}, h('span', null, `${item.agentName ?? item.agentId} · ${item.operatorLegalName ?? ''}`),
-        h('span', null, age(item.ageSeconds), ' old', item.slaDueAt && [' · ', due(item)], item.similarOpen > 1 && ` · ${item.similarOpen} alike`, item.comments > 0 && ` · ${item.comments} comments`),
+        h('span', null, age(item.ageSeconds), ' old', item.slaDueAt && [' · ', due(item)], item.samePayeeOpen > 1 && [' · ', h('a', {href: `/console/queue${api.query({payeeOf: item.txnId})}`}, `${item.samePayeeOpen} to this payee`)],
+          item.similarOpen > 1 && [' · ', h('a', {href: `/console/queue${api.query({agentId: item.agentId, rule: item.rule})}`}, `${item.similarOpen} of this agent with ${ruleShort(item.rule)}`)], item.comments > 0 && ` · ${item.comments} comments`),
         item.proposed && h('span', null, badge('proposed'), ` ${verbs[item.proposed.disposition]?.word ?? item.proposed.disposition} by ${item.proposed.by}`),
         item.state === 'claimed' && h('span', null, badge('claimed'), ` ${item.assignee === officer() ? 'you' : item.assignee}`),
         ['dispositioned', 'escalated'].includes(item.state) && badge(item.state))));
@@ -67,19 +78,30 @@ export async function showQueue(place, _params, go) {
     preview.setAttribute('aria-busy', 'true');
     try {
       const {record, ladder, claim, names} = await load(id);
-      const found = await hits(record);
+      const own = [];
+      const found = await evidenceOf(record, ladder, names, own);
       if (mine !== seen) return;
-      const act = (disposition) => decide(record, disposition, {claim, then: () => gone(id)});
+      marks = {id, boxes: own};
+      const act = (disposition) => decide(record, disposition, {claim, names, unseen: unseenOf(record), then: (answer) => settled(id, answer)});
       put(preview, h('h2', null, record._request ? `${money(record._request.amount)} to ${record._request.cpName ?? record._request.cpWallet ?? '–'}` : id),
         h('p', {class: 'sentence'}, sentence(record, ladder)), claim?.slaDueAt && h('p', {class: 'meta'}, due(claim)),
         record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
         officerMay && !record.disposition && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, key === 'ESCALATE_SAR' ? 'S' : verb.word[0])))),
-        deciding(record, ladder, names), found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
+        found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));
     } catch (error) {
       if (mine === seen) put(preview, h('p', {class: 'note bad'}, error.message));
     } finally {
       preview.removeAttribute('aria-busy');
     }
+  }
+
+  /** unseenOf is how many hits of a case are not marked as compared, in the preview or at all. */
+  const unseenOf = (record) => (marks.id === record.txnId ? marks.boxes.filter((m) => !m.checked).length : (record.matches ?? []).length);
+
+  /** settled goes on from a case; one that only waits for a second officer stays. */
+  function settled(id, answer) {
+    if (answer?.proposed && !answer.disposition) refresh(false).catch(() => {});
+    else gone(id);
   }
 
   /** gone takes a decided case out and goes on to the one that stood behind it. */
@@ -100,19 +122,26 @@ export async function showQueue(place, _params, go) {
     put(totals, items.length === 0 ? 'Nothing is waiting.' : `${items.length}${cursor ? ' and more' : ''} ${items.length === 1 ? 'case' : 'cases'}`);
   }
 
-  const ask = (poll, after) => api.call(`/queue${api.query({...filter, limit: 50, cursor: after})}`, {poll});
+  const ask = (poll, after, limit = pageSize) => api.call(`/queue${api.query({...filter, limit, cursor: after})}`, {poll});
+
+  /** leftOf tells of cases that are not among those read any more which of them somebody decided. */
+  async function leftOf(gone1) {
+    const records = await Promise.all(gone1.slice(0, lookupsMax).map((item) => api.maybe(`/audit/${item.txnId}`, {poll: true}).catch(() => null)));
+    return new Set(records.filter((r) => r?.disposition).map((r) => r.txnId));
+  }
 
   async function refresh(first) {
-    const page = await ask(!first);
-    cursor = page.nextCursor;
+    const page = await ask(!first, undefined, Math.min(pollMax, shown));
+    if (shown <= pollMax) cursor = page.nextCursor;
+    const there = new Map(page.data.map((item) => [item.txnId, item]));
     const before = new Set(items.map((item) => item.txnId));
     const fresh = page.data.filter((item) => !before.has(item.txnId));
-    const left = items.filter((item) => !page.data.some((x) => x.txnId === item.txnId));
-    const busy = !first && at;
-    // New cases come below the selected one. A case that left the queue stays in its place,
-    // greyed, until it is no longer selected.
-    const kept = items.map((item) => page.data.find((x) => x.txnId === item.txnId) ?? (busy && item.txnId === at && page.data.length < 50 ? item : page.data.length < 50 ? null : item)).filter(Boolean);
-    items = first ? page.data : [...kept, ...fresh];
+    const left = items.slice(0, pollMax).filter((item) => !there.has(item.txnId));
+    const decided = first ? new Set() : await leftOf(left);
+    // New cases come below the selected one. A case that was decided stays in its place until it is no longer selected; one that only
+    // stands further behind by now, because others came before it, is not lost.
+    const stays = (item) => item.txnId === at || (page.nextCursor && !decided.has(item.txnId));
+    items = first ? page.data : [...items.map((item) => there.get(item.txnId) ?? (!left.includes(item) || stays(item) ? item : null)).filter(Boolean), ...fresh];
     for (const item of items) {
       const element = row(item);
       element.classList.toggle('selected', item.txnId === at);
@@ -125,7 +154,7 @@ export async function showQueue(place, _params, go) {
       }
     }
     showTotals();
-    if (!first && (fresh.length || left.length)) say([fresh.length && `${fresh.length} new ${fresh.length === 1 ? 'case' : 'cases'}`, left.length && `${left.length} decided elsewhere`].filter(Boolean).join(', '));
+    if (!first && (fresh.length || decided.size)) say([fresh.length && `${fresh.length} new ${fresh.length === 1 ? 'case' : 'cases'}`, decided.size && `${decided.size} decided elsewhere`].filter(Boolean).join(', '));
     if (!at && items.length && matchMedia('(min-width: 1000px)').matches) select1(items[0].txnId);
     if (items.length === 0 && !at) put(preview, h('p', {class: 'quiet'}, 'Nothing is selected.'));
     more.hidden = !cursor;
@@ -133,6 +162,7 @@ export async function showQueue(place, _params, go) {
 
   const more = h('button', {type: 'button', onclick: async () => {
     const page = await ask(false, cursor);
+    shown += pageSize;
     cursor = page.nextCursor;
     for (const item of page.data) if (!rows.has(item.txnId)) {
       items.push(item);
@@ -154,9 +184,9 @@ export async function showQueue(place, _params, go) {
 
   async function decideSelected(disposition) {
     if (!at || !officerMay) return;
-    const {record, claim} = await load(at);
+    const {record, claim, names} = await load(at);
     if (record.disposition) toast('This case is decided already.', 'warn');
-    else decide(record, disposition, {claim, then: () => gone(record.txnId)});
+    else decide(record, disposition, {claim, names, unseen: unseenOf(record), then: (answer) => settled(record.txnId, answer)});
   }
 
   function showBulk() {
@@ -167,20 +197,21 @@ export async function showQueue(place, _params, go) {
   function bulkDecide(disposition) {
     const chosen = items.filter((item) => picked.has(item.txnId)).slice(0, bulkMax);
     const notes = h('textarea', {name: 'notes', rows: 3, required: true, maxlength: 8192, 'data-want': verbs[disposition].want ?? 'Say why: it stands in each of the records.'});
-    const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer()});
+    const who = signs('Decided by');
     const results = h('ul', {class: 'results', 'aria-live': 'polite'});
     const sum = chosen.reduce((n, item) => n + item.amount, 0);
-    const others = chosen.filter((item) => item.state === 'claimed' && item.assignee !== officer());
+    const hits = chosen.filter((item) => item.gravity === 'party');
+    const claimed = chosen.filter((item) => item.state === 'claimed' && item.assignee !== officer());
     let done = false;
-    const box = dialog(`${verbs[disposition].word} ${chosen.length} cases?`, [
+    const box = askFor({title: `${verbs[disposition].word} ${chosen.length} cases?`, word: verbs[disposition].word, kind: verbs[disposition].kind, draft: `bulk:${disposition}`, body: [
       h('p', {class: 'action'}, `${verbs[disposition].what} ${chosen.length} payments of ${money(sum)} in all. Each is recorded by itself; none can be undone.`),
-      others.length > 0 && h('p', {class: 'note warn'}, `${others.length} of them ${others.length === 1 ? 'is' : 'are'} claimed by ${[...new Set(others.map((item) => item.assignee))].join(', ')}.`),
-      h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${ruleShort(item.rule)}, ${item.agentName}`)))),
-      field('Decided by', by), field('Why (obligatory)', notes, 'Stands in each record.'), results,
-    ], verbs[disposition].word, verbs[disposition].kind, async () => {
+      hits.length > 0 && h('p', {class: 'note warn', id: 'hits'}, `${hits.length} of them may be about a listed party or an embargoed place: ${[...new Set(hits.map((item) => item.cpName ?? item.cpWallet ?? item.txnId))].join(', ')}.`),
+      claimed.length > 0 && h('p', {class: 'note warn'}, `${claimed.length} of them ${claimed.length === 1 ? 'is' : 'are'} claimed by ${[...new Set(claimed.map((item) => item.assignee))].join(', ')}.`),
+      h('details', null, h('summary', null, 'Which'), h('ul', null, chosen.map((item) => h('li', null, `${money(item.amount)} to ${item.cpName ?? item.cpWallet ?? '–'}, ${item.rules.map(ruleShort).join(', ')}, ${item.agentName}`)))),
+      who.view, field('Why (obligatory)', notes, 'Stands in each record.'), results,
+    ], act: async (_form, post) => {
       if (done) return;
-      localStorage.setItem('railguard.officer', by.value.trim());
-      const answer = await api.call('/queue/bulk', {method: 'POST', body: {txnIds: chosen.map((item) => item.txnId), disposition, reviewedBy: by.value.trim(), notes: notes.value.trim()}});
+      const answer = await post('/queue/bulk', {txnIds: chosen.map((item) => item.txnId), disposition, reviewedBy: who.name(), notes: notes.value.trim()});
       for (const one of answer.results) {
         let told = one.proposed ? 'proposed; another officer has to confirm' : verbs[disposition].done;
         if (one.recheck?.verdict === 'BLOCK') told += ', but today it would be a BLOCK';
@@ -192,8 +223,9 @@ export async function showQueue(place, _params, go) {
       showBulk();
       done = true;
       box.querySelector('button[type=submit]').textContent = 'Done';
-      throw Object.assign(new Error(), {shown: h('p', {class: 'note'}, 'All were asked; what became of each stands above.')});
-    });
+      throw Object.assign(new Error(), {done: true, shown: h('p', {class: 'note'}, 'All were asked; what became of each stands above.')});
+    }});
+    notes.focus();
   }
 
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Queue'), totals, officerMay && h('button', {type: 'button', class: 'primary', onclick: next}, 'Next case', h('kbd', null, 'N')),
@@ -228,7 +260,7 @@ function filterForm(filter, rules, then) {
   field('State', select('state', [['', 'undecided'], 'open', 'claimed', 'dispositioned', 'escalated'], filter.state ?? '')),
   field('Rule', rules.length ? select('rule', [['', 'any'], ...rules.map((r) => [r, `${ruleShort(r)} ${ruleWords(r)}`])], filter.rule ?? '') : input('rule', {placeholder: 'R10'})),
   field('From $', input('minAmount', {type: 'number', min: 0, step: 'any'})), field('To $', input('maxAmount', {type: 'number', min: 0, step: 'any'})),
-  field('Operator', input('operator')), field('Waiting', select('slaBreached', [['', 'all'], ['true', 'too long']], filter.slaBreached ?? '')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
+  field('Operator', input('operator')), field('Agent', input('agentId', {placeholder: 'agt_…'})), filter.payeeOf && field('Same payee as', input('payeeOf')), field('Waiting', select('slaBreached', [['', 'all'], ['true', 'too long']], filter.slaBreached ?? '')), field('Sort', select('sort', ['priority', 'age', 'amount'], filter.sort)),
   h('div', {class: 'field'}, h('button', {type: 'submit'}, 'Filter')), Object.keys(filter).length > 1 && h('div', {class: 'field'}, h('a', {href: '/console/queue'}, 'Clear')));
   return form;
 }

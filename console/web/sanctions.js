@@ -1,10 +1,11 @@
 // This page shows the cases that a BLOCK because of sanctions opened: what to compare, what to
 // decide, and the report with the time that is left for it.
 
-import {h, put, money, when, badge, field, select, dialog, toast, count, table} from './dom.js';
+import {h, put, money, when, badge, field, select, toast, count, table} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
-import {officer} from './decide.js';
+import {ask} from './ask.js';
+import {signs} from './who.js';
 
 const words = {TRUE_MATCH: 'True match …', NOT_THE_PARTY: 'Not the party …', OPEN: 'Look again …', REPORTED: 'Reported …', CLOSED: 'Close …'};
 const kinds = {rejected_transaction: 'Rejected transaction', blocked_property: 'Blocked property'};
@@ -19,7 +20,7 @@ const payer = (c) => (c.agentId ? partyLink(c.agentId, c.agentName) : c.userId ?
 
 /** move asks for what a step needs and makes it. */
 function move(item, to, done) {
-  const by = h('input', {name: 'by', required: true, maxlength: 512, value: officer(), autocomplete: 'name'});
+  const who = signs('Moved by');
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: reasoned.includes(to)});
   const reference = to === 'REPORTED' && h('input', {name: 'reference', required: true, maxlength: 256});
   const kind = to === 'TRUE_MATCH' && select('kind', Object.entries(kinds), 'rejected_transaction');
@@ -27,13 +28,13 @@ function move(item, to, done) {
   const property = {party: input('party', item.listedName ?? ''), description: input('description', ''), location: input('location', ''), authority: input('authority', ''), action: input('action', ''), valueUSD: h('input', {name: 'valueUSD', inputmode: 'decimal', value: item.amountUSDC})};
   const details = kind && h('fieldset', {hidden: true}, h('legend', null, 'The property'), field('Whose it is', property.party), field('What it is', property.description), field('Where it is', property.location), field('Legal authority', property.authority), field('What was done with it', property.action), field('Value, USD', property.valueUSD));
   kind?.addEventListener('change', () => { details.hidden = kind.value !== 'blocked_property'; });
-  dialog(`${to}: ${target(item)}`, [h('p', {class: 'action'}, `The case goes from ${item.state} to ${to}. The BLOCK stays.`), kind && field('What happened', kind), details, field('By', by), reference && field('Reference that OFAC’s system gave', reference), field(why.required ? 'Why (obligatory)' : 'Why', why)], 'Move it', 'primary', async () => {
-    const said = {to, by: by.value.trim(), ...(why.value.trim() && {reason: why.value.trim()}), ...(reference && {reference: reference.value.trim()}), ...(kind && {kind: kind.value})};
+  ask({title: `${to}: ${target(item)}`, word: 'Move it', draft: `sanctions:${item.caseId}:${to}`, body: [h('p', {class: 'action'}, `The case goes from ${item.state} to ${to}. The BLOCK stays.`), kind && field('What happened', kind), details, who.view, reference && field('Reference that OFAC’s system gave', reference), field(why.required ? 'Why (obligatory)' : 'Why', why)], act: async (_form, post) => {
+    const said = {to, by: who.name(), ...(why.value.trim() && {reason: why.value.trim()}), ...(reference && {reference: reference.value.trim()}), ...(kind && {kind: kind.value})};
     if (kind?.value === 'blocked_property') said.property = {party: property.party.value.trim(), description: property.description.value.trim(), location: property.location.value.trim(), ...(property.authority.value.trim() && {authority: property.authority.value.trim()}), ...(property.action.value.trim() && {action: property.action.value.trim()}), valueUSD: Number(property.valueUSD.value)};
-    await api.call(`/sanctions/cases/${item.caseId}/move`, {method: 'POST', body: said});
+    await post(`/sanctions/cases/${item.caseId}/move`, said);
     toast('Done.');
     await done();
-  });
+  }});
 }
 
 export async function showSanctions(place) {

@@ -15,7 +15,7 @@ export async function showMatch(place) {
   const results = h('div', {'aria-live': 'polite'});
   const form = h('form', {class: 'card', onsubmit: (event) => {
     event.preventDefault();
-    const members = read(form);
+    const members = {...read(form), snapshotId: from.snapshotId};
     history.replaceState(null, '', `/console/match${api.query(members)}`);
     run(members);
   }}, h('div', {class: 'grid'}, field('Name', input('name')), field('Wallet', input('wallet', {maxlength: 256})), field('Type', select('cpType', types, from.cpType ?? '')),
@@ -29,12 +29,13 @@ export async function showMatch(place) {
     try {
       const got = await api.call(`/match${api.query({...members, explain: 'true'})}`);
       put(results, h('section', {class: 'card'}, h('h2', null, 'Answer ', badge(got.outcome)), h('p', {class: 'quiet'}, `List version ${got.listVersion}. ${got.matches.length === 0 ? 'None of its parties comes near' : got.matches.length === 1 ? 'One of its parties comes near' : `${got.matches.length} of its parties come near`}${got.truncated ? '; there are more' : ''}.`), got.notCompared && h('p', {class: 'note warn'}, `Not compared: ${got.notCompared}. Rule R21 reviews it.`),
-        got.matches.map((m) => hitView(m, members.name ?? members.wallet, null, m, m.cleared ? pairCleared() : m.clearing && pairDenied(m), 'As asked'))));
+        got.matches.map((m) => hitView(m, members.name ?? members.wallet, null, m, m.cleared ? pairCleared() : m.clearing && pairDenied(m), 'As asked', {_request: members}))));
     } catch (error) {
       put(results, h('p', {class: 'note bad'}, error.message));
     }
   }
-  put(place, h('h1', null, 'Match workbench'), h('p', {class: 'quiet'}, 'What the list in force says of a name or a wallet, and why. Nothing is recorded.'), form, results);
+  put(place, h('h1', null, 'Match workbench'), h('p', {class: 'quiet'}, 'What the list in force says of a name or a wallet, and why. Nothing is recorded.'),
+    from.snapshotId && h('p', {class: 'note', id: 'asked-list'}, 'Asked is not the list in force, but ', h('a', {class: 'mono', href: `/console/lists/${encodeURIComponent(from.snapshotId)}`}, from.snapshotId), '. ', h('a', {href: `/console/match${api.query({...from, snapshotId: undefined})}`}, 'Ask the list in force')), form, results);
   if (from.name || from.wallet) run(from);
 }
 

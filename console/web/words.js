@@ -2,6 +2,7 @@
 
 import {h, money, table, facts, ruleShort, ruleWords, whenText} from './dom.js';
 import {fieldOf, fieldWords, placeSentence} from './fields.js';
+import {compared, programmeWords, rowsOf} from './identity.js';
 
 const to = (r) => {
   const q = r._request ?? r;
@@ -16,8 +17,24 @@ export function payment(r) {
   return `${money(q.amount)}${to(r)}`;
 }
 
-/** sentence says why the case is here, in one sentence. */
+/** gravest is the triggered rule that may mean the most: an agent may choose which rule decides, and a hit must not hide behind it. */
+function gravest(r) {
+  const triggered = (number) => (r.triggered ?? []).find((rule) => ruleShort(rule) === number);
+  if (r.verdict !== 'REVIEW') return r.rule;
+  if ((r.matches ?? []).length > 0 && triggered('R21')) return triggered('R21');
+  if ((r.places ?? []).some((p) => p.outcome !== 'exempt') && triggered('R20')) return triggered('R20');
+  return r.rule;
+}
+
+/** sentence says why the case is here: the gravest reason first, then the one that decided. */
 export function sentence(r, ladder) {
+  const lead = gravest(r);
+  if (lead === r.rule) return ruleSentence(r, ladder);
+  const reason = ruleShort(lead) === 'R20' ? 'A country or region of the payment asks for a review.' : undefined; // The record has the reason of the deciding rule only.
+  return `${ruleSentence({...r, rule: lead, reason}, ladder)} Besides: ${ruleSentence(r, ladder)}`;
+}
+
+function ruleSentence(r, ladder) {
   const q = r._request ?? r;
   const v = ladder?.find((x) => x.rule === r.rule)?.values ?? {};
   const hit = (r.matches ?? [])[0];
@@ -192,21 +209,27 @@ export function pairView(match) {
 /** labelOf is a label of the list as the others here are written. */
 const labelOf = (text) => `${text[0].toUpperCase()}${text.slice(1).replace(/:$/, '')}`;
 
-/** hitView is a hit beside the list's entry. asked is the name of the call. */
-export function hitView(match, asked, party, explained, extra, where = 'In this payment') {
+/** othersOf are the other names of a listed party. */
+function othersOf(aliases, shown) {
+  const others = (aliases ?? []).filter((a) => a.name !== shown);
+  if (others.length === 0) return null;
+  const words = (a) => (a.weak ? `${a.name} (weak: alone it is no hit)` : a.name);
+  return h('p', {class: 'aliases'}, h('span', {class: 'quiet'}, 'Also known as: '), others.slice(0, 6).map(words).join('; '), others.length > 6 && h('details', null, h('summary', null, `${others.length - 6} more names`), others.slice(6).map(words).join('; ')));
+}
+
+/** hitView is a hit beside the list's entry. asked is the name of the call; record is the case, where there is one. */
+export function hitView(match, asked, party, explained, extra, where = 'In this payment', record = null) {
   const full = explained ?? match;
   const list = (party?.facts ?? full.facts ?? []);
   const context = party?.context ?? full.context ?? [];
   const listed = match.identifier ?? match.wallet ?? match.alias ?? match.name;
+  const what = match.wallet ? 'Wallet' : match.identifier ? 'Number' : 'Name';
   return h('section', {class: 'hit'},
-    h('div', {class: 'sides'},
-      h('div', null, h('h3', null, where), h('p', {class: 'name letters'}, asked ? markedName(asked, listed) : '–')),
-      h('div', null, h('h3', null, `On the ${match.list} list`), h('p', {class: 'name letters'}, asked ? markedName(listed, asked) : listed),
-        match.wallet && h('p', {class: 'quiet'}, `a wallet of ${match.name}`),
-        match.identifier && h('p', {class: 'quiet'}, `the ${match.identifierLabel || match.identifierType} of ${match.name}`),
-        match.alias && match.alias !== match.name && h('p', {class: 'quiet'}, `an alias of ${match.name}`),
-        facts([['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Entry', party?.entryId ? `${party.entryId} (${match.uid})` : match.uid], ['Type', match.type], ['Programmes', (match.programs ?? []).join(', ')], ['Score', match.score?.toFixed?.(4)], ['Why', match.why],
-          ...list.map((f) => [labelOf(f.label ?? f.kind), f.value])]))),
-    context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', {class: /differ/.test(c) ? 'differs' : 'agrees'}, c))),
-    full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full), extra);
+    compared([what, [h('span', {class: 'name letters'}, asked ? markedName(asked, listed) : '–'), where !== 'In this payment' && h('span', {class: 'quiet from'}, where)],
+      [h('span', {class: 'name letters'}, asked ? markedName(listed, asked) : listed), match.wallet && h('span', {class: 'quiet from'}, `a wallet of ${match.name}`), match.identifier && h('span', {class: 'quiet from'}, `the ${match.identifierLabel || match.identifierType} of ${match.name}`),
+        match.alias && match.alias !== match.name && h('span', {class: 'quiet from'}, `an alias of ${match.name}`)], match.score === undefined ? '' : `score ${match.score.toFixed(4)}`], rowsOf(match, record, list, context), match.list),
+    h('p', {class: 'why'}, [match.why && `${match.why}. `, programmeWords(match.programs ?? party?.programs) && `Programmes: ${programmeWords(match.programs ?? party?.programs)}. `, `Entry ${party?.entryId ? `${party.entryId} (${match.uid})` : match.uid}.`]),
+    othersOf(party?.aliases, listed), extra,
+    h('details', null, h('summary', null, 'All that the list says, and how the names were compared'), facts([['Read as', match.readAs], ['Country of the number', match.identifierCountry], ['Type', match.type], ...list.map((f) => [labelOf(f.label ?? f.kind), f.value])]),
+      context.length > 0 && h('ul', {class: 'context'}, context.map((c) => h('li', null, c))), full.explanation && h('p', {class: 'quiet'}, full.explanation), pairView(full)));
 }

@@ -18,11 +18,22 @@ func ReadConfirmation(f *strictjson.Fields) (Confirmation, error) {
 
 // Record builds the record that confirms the proposal of a leaf. Its members stand in the
 // act's leaf behind those of the proposer.
-func (s *Confirmation) Record(j *edge.Judge, proposal uint64) (*wire.Confirm, error) {
-	var fragment strictjson.Members
+func (s *Confirmation) Record(j *edge.Judge, proposal uint64, id string, hash [32]byte) (*wire.Confirm, error) {
+	var fragment, said strictjson.Members
+	said.Text("confirmedProposal", id)
+	said.Hex("confirmedHash", hash[:])
 	fragment.Text("confirmedByKey", j.Caller().ID)
 	fragment.Optional("confirmedFor", s.reason)
-	return &wire.Confirm{Common: j.Common(fragment), Proposal: proposal}, nil
+	signed, err := j.Sign(&fragment, edge.SecondMember, edge.Statement{Act: "confirm", Said: said})
+	if err != nil {
+		return nil, err
+	}
+	if signed != nil {
+		fragment.Join(said)
+	}
+	common := j.Common(fragment)
+	common.Signed = signed
+	return &wire.Confirm{Common: common, Proposal: proposal}, nil
 }
 
 // Review returns the confirmation as a disposition of the proposed kind. Its label is the

@@ -15,6 +15,23 @@ import (
 type Review struct {
 	disposition       uint8
 	reviewedBy, notes string
+	together          []string // The records that the call decides on together; nil: one.
+}
+
+// Together says that a call decides on several records, so that a person signs once for all of them.
+func (r *Review) Together(txnIDs []string) { r.together = txnIDs }
+
+// statement is what a person signs.
+func (r *Review) statement(l *edge.Leaf) edge.Statement {
+	var m strictjson.Members
+	if r.together != nil {
+		m.Texts("txnIds", r.together)
+	} else {
+		m.Text("txnId", l.Text("txnId"))
+	}
+	m.Text("disposition", leaf.DispositionWord(r.disposition))
+	m.Text("notes", r.notes)
+	return edge.Statement{Act: leaf.KindDispositioned, Said: m, Many: r.together != nil}
 }
 
 // ReadReview reads a disposition. The policy may require notes for every disposition but an
@@ -55,9 +72,15 @@ func (r *Review) Record(j *edge.Judge, l *edge.Leaf) (*wire.Disposition, error) 
 			return nil, err
 		}
 	}
+	signed, err := j.Sign(&fragment, edge.SignedMember, r.statement(l))
+	if err != nil {
+		return nil, err
+	}
 	j.Actor(&fragment)
+	common := j.Common(fragment)
+	common.Signed = signed
 	record := &wire.Disposition{
-		Common: j.Common(fragment), Leaf: l.Index, Disposition: r.disposition, Amount: edge.RecordAmount(l),
+		Common: common, Leaf: l.Index, Disposition: r.disposition, Amount: edge.RecordAmount(l),
 	}
 	if l.Record != nil {
 		record.Rules = l.Record.Triggered

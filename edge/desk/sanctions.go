@@ -75,9 +75,15 @@ func (s *CaseMove) Record(j *edge.Judge, opened uint64, from uint8) (*wire.Sanct
 	if p := s.property; p != nil {
 		fragment.Object("property", PropertyMembers(p))
 	}
-	j.Actor(&fragment)
+	var said strictjson.Members
+	said.Uint("caseLeaf", opened)
+	said.Text("to", fsm.SanctionsState(s.to))
+	common, err := j.RecordedSigned(fragment, edge.Statement{Act: "sanctions.moved", Said: said})
+	if err != nil {
+		return nil, err
+	}
 	record := &wire.SanctionsCase{
-		Common: j.Common(fragment), Leaf: opened, From: from, To: s.to, Kind: s.kind, Reference: strings.TrimSpace(s.reference), Property: s.property,
+		Common: common, Leaf: opened, From: from, To: s.to, Kind: s.kind, Reference: strings.TrimSpace(s.reference), Property: s.property,
 	}
 	if s.reason != "" || s.notes != "" {
 		record.Said = sha256.Sum256([]byte(s.reason + "\x00" + s.notes))

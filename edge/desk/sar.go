@@ -38,6 +38,15 @@ func ReadReportMove(f *strictjson.Fields) (ReportMove, error) {
 	return move, f.Err()
 }
 
+// NeedsNarrative tells whether the step says that the narrative is written. One that is not possible
+// from the state is refused for that.
+func (s *ReportMove) NeedsNarrative(from uint8) bool {
+	return s.to == wire.SARReady && from == wire.SARDraft || s.to == wire.SARFiled && from == wire.SARReady
+}
+
+// Narrative is the text that comes with the step; "": the report keeps the one it has.
+func (s *ReportMove) Narrative() string { return s.narrative }
+
 // Record builds the record of the step. It moves the report on the record l from a state. A
 // report that is closed without having been filed needs a reason.
 func (s *ReportMove) Record(j *edge.Judge, leaf uint64, from uint8) (*wire.SAR, error) {
@@ -49,8 +58,14 @@ func (s *ReportMove) Record(j *edge.Judge, leaf uint64, from uint8) (*wire.SAR, 
 	fragment.Optional("reason", s.reason)
 	fragment.Optional("bsaId", s.bsaID)
 	fragment.Optional("narrative", s.narrative)
-	j.Actor(&fragment)
-	record := &wire.SAR{Common: j.Common(fragment), Leaf: leaf, From: from, To: s.to}
+	var said strictjson.Members
+	said.Uint("reviewedLeaf", leaf)
+	said.Text("to", fsm.SARState(s.to))
+	common, err := j.RecordedSigned(fragment, edge.Statement{Act: "sar.moved", Said: said})
+	if err != nil {
+		return nil, err
+	}
+	record := &wire.SAR{Common: common, Leaf: leaf, From: from, To: s.to}
 	if s.bsaID != "" || s.narrative != "" {
 		record.Filing = sha256.Sum256([]byte(s.bsaID + "\x00" + s.narrative))
 	}

@@ -131,8 +131,22 @@ func (c *APIKeyChange) Record(j *edge.Judge) (*wire.APIKeyPut, error) {
 			j.WriteSimilar(&m, &c.operator)
 		}
 	}
-	common, err := j.Recorded(m)
+	common, err := j.RecordedSigned(m, c.statement())
 	return &wire.APIKeyPut{Common: common, Op: c.op, Key: c.key, Overlap: c.overlap, Operator: c.operator}, err
+}
+
+// statement is what a person signs. The id of a new key is drawn for each call, so it is not in it.
+func (c *APIKeyChange) statement() edge.Statement {
+	var said strictjson.Members
+	if c.op == wire.KeyCreate {
+		said.Text("name", c.key.Name)
+		said.Texts("roles", edge.RoleList(c.key.Roles))
+		said.TextOrNull("person", c.key.Person)
+		return edge.Statement{Act: "key.created", Said: said}
+	}
+	said.Text("keyId", c.key.ID)
+	act := [...]string{wire.KeyRotate: "key.rotated", wire.KeyRevoke: "key.revoked", wire.KeySignOut: "key.sessions_ended", wire.KeyReinstate: "key.reinstated"}[c.op]
+	return edge.Statement{Act: act, Said: said}
 }
 
 // WriteAPIKey writes the rights of a key, in the form of leaves and answers.

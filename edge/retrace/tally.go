@@ -46,6 +46,7 @@ type Tally struct {
 	more     bool                      // There were more agents than agentsMax; the others are not counted.
 	examples []example
 	alike    map[[2]decisionKind]int
+	saved    savedReviews
 }
 
 type matrixCell struct {
@@ -153,6 +154,7 @@ func (t *Tally) noteCase(c *Case, out *Outcome, truncated bool) {
 	if c.Known {
 		t.noteAgent(c, officer || gone || t.Truncated)
 	}
+	t.noteSaved(c, recorded, decided)
 	if !recorded.decidesAs(decided) {
 		t.keepExample(c, recorded, decided)
 	}
@@ -205,9 +207,11 @@ func (t *Tally) keepExample(c *Case, was, now decisionKind) {
 		return
 	}
 	t.alike[kind]++
-	t.examples = append(t.examples, example{
-		txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.Facts.Request.Amount, was: kind[0], now: kind[1], rules: c.Rules,
-	})
+	t.examples = append(t.examples, exampleOf(c, was, now))
+}
+
+func exampleOf(c *Case, was, now decisionKind) example {
+	return example{txn: c.Record.TxnID(), agent: c.Record.AgentID(), at: c.Record.At, amount: c.Facts.Request.Amount, was: was, now: now, rules: c.Rules}
 }
 
 // Write adds the tally. It contains ids and amounts, but no names.
@@ -220,6 +224,9 @@ func (t *Tally) Write(m *strictjson.Members) {
 	m.List("matrix", t.writeMatrix())
 	m.List("rules", t.writeRules())
 	t.writeReviews(m)
+	var saved strictjson.Members
+	t.saved.write(&saved)
+	m.Object("saved", saved)
 	t.writeAgents(m)
 	t.writeAssumed(m)
 	items := make([]strictjson.Members, len(t.examples))

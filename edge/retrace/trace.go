@@ -208,6 +208,7 @@ func (t *Trace) takeEvent(data []byte) {
 	}
 	switch e.Kind {
 	case "review.dispositioned":
+		t.noteDecision(e.Reviewed, e.Disposition == leaf.WordApproved)
 		if e.Disposition != "APPROVED" {
 			t.drift.followRefusal(e.Reviewed)
 			return

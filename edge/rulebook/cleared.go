@@ -174,7 +174,11 @@ func (c *ClearedPair) Record(j *edge.Judge) (*wire.ClearedPut, error) {
 	m.Bool("nameOnly", pair.Grounds.NameOnly())
 	m.Optional("txnId", c.txnID)
 	m.Uint("listVersion", j.Terms.Settings.ListVersion)
-	common, err := j.Recorded(m, engine.FilterKey(engine.FilterName, pair.Name))
+	var said strictjson.Members
+	said.Text("name", c.name)
+	said.Text("uid", strconv.FormatUint(uint64(pair.UID), 10))
+	said.Text("reason", pair.Reason)
+	common, err := j.RecordedSigned(m, edge.Statement{Act: "cleared.added", Said: said}, engine.FilterKey(engine.FilterName, pair.Name))
 	return &wire.ClearedPut{Common: common, Pair: pair}, err
 }
 

@@ -72,8 +72,12 @@ func (a *Activation) Record(j *edge.Judge, info *wire.ListInfo, now engine.Time,
 		m.Texts("entryIds", a.EntryIDs)
 	}
 	a.Grounds.Write(&m)
+	var said strictjson.Members
+	said.Text("snapshotId", edge.SnapshotID(info.Digest))
+	said.Bool("rollback", a.Rollback)
+	said.Texts("problems", problems)
 	var err error
-	record.Common, err = j.Recorded(m)
+	record.Common, err = j.RecordedSigned(m, edge.Statement{Act: "list.activated", Said: said})
 	return record, err
 }
 

@@ -35,6 +35,9 @@ func (p *Policy) Record(j *edge.Judge, match uint64) (*wire.PolicyPut, error) {
 	m.Raw("policy", p.Document)
 	m.Texts("widened", widened)
 	m.TextOrNull("reason", p.Reason)
-	common, err := j.Recorded(m)
+	var said strictjson.Members
+	edge.Hashed(&said, "policy", p.Document)
+	said.TextOrNull("reason", p.Reason)
+	common, err := j.RecordedSigned(m, edge.Statement{Act: "policy.activated", Said: said})
 	return &wire.PolicyPut{Common: common, Base: current.Version, Policy: *p.Parsed, Acts: engine.ActsOf(current, p.Parsed)}, err
 }

@@ -243,6 +243,16 @@ func (k *Key) appendPoint(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
+// SignedASN1 reports whether a signature of this key is over the input, where an ECDSA signature has
+// the form that authenticators give it: ASN.1 DER.
+func (k *Key) SignedASN1(input, signature []byte) bool {
+	if k.Kind() == Ed25519 {
+		return k.signed(input, signature)
+	}
+	digest := sha256.Sum256(input)
+	return ecdsa.VerifyASN1(k.public, digest[:], signature)
+}
+
 // signed reports whether a signature of this key is over the input. An ECDSA signature is R then S,
 // 32 bytes each, as JWS and RFC 9421 have it.
 func (k *Key) signed(input, signature []byte) bool {

@@ -232,6 +232,21 @@ type Acknowledged struct {
 	Reason string `leaf:"reason,edge"`
 }
 
+// Worked is who works from now on on an alert, a sanctions case, a report or a BLOCK, or a comment
+// on it.
+type Worked struct {
+	Op         string      `leaf:"op" event:"1" doc:"claimed, released, assigned or commented"`
+	TxnID      string      `leaf:"txnId,omitempty" event:"2"`
+	Report     bool        `leaf:"report,omitempty" event:"3" doc:"it is about the report on the transaction"`
+	AlertID    string      `leaf:"alertId,omitempty" event:"4"`
+	CaseID     string      `leaf:"caseId,omitempty" event:"5"`
+	Assignee   *string     `leaf:"assignee,omitempty" event:"6" doc:"empty where nobody is; absent from a comment"`
+	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty" event:"7"`
+
+	By      string `leaf:"by,edge"`
+	Comment string `leaf:"comment,edge"`
+}
+
 // Run says which run of retro-screening a leaf belongs to.
 type Run struct {
 	RetroID string `leaf:"retroId" doc:"the event id of the first leaf of the run"`
@@ -263,28 +278,6 @@ type PolicyChanged struct {
 type Key struct {
 	ID     string `leaf:"keyId" event:"1"`
 	Prefix string `leaf:"prefix" event:"2"`
-}
-
-// KeyChanged is a key that was made, rotated or revoked.
-type KeyChanged struct {
-	Key
-	Owner string `leaf:"owner,omitempty" event:"9" doc:"an operator or a caller; else the institution"`
-	Persons
-
-	ExpiresAt json.RawMessage `leaf:"expiresAt,edge" event:"3"`
-}
-
-// Looked says that somebody looked at something, or asked, on one node within one hour.
-type Looked struct {
-	Look         string      `leaf:"look" event:"1" doc:"suspicion, records, export, names, match, sign_in, admin_token, dry_run or probe"`
-	KeyID        string      `leaf:"keyId,omitempty" event:"2" doc:"but of the admin token"`
-	Subject      string      `leaf:"subject,omitempty" event:"9" doc:"whom the key acts for: its person, or the key"`
-	Node         string      `leaf:"node" event:"3"`
-	Hour         engine.Time `leaf:"hour" event:"4" doc:"when it began"`
-	Count        uint32      `leaf:"count" event:"5" doc:"several leaves of an hour add up"`
-	FirstAddress string      `leaf:"firstAddress,omitempty" event:"6"`
-	LastAddress  string      `leaf:"lastAddress,omitempty" event:"7"`
-	UID          uint32      `leaf:"uid,omitempty" event:"8" doc:"of a probe: the listed party that the names come near"`
 }
 
 // SigningKeyChanged is a key that credentials are signed with.
@@ -320,98 +313,6 @@ type TimeConfirmed struct {
 	LeapUntil engine.Time `leaf:"leapUntil" event:"1"`
 	LogTime   engine.Time `leaf:"logTime"`
 	Persons
-}
-
-// FormatRaised is the format that applies from then on.
-type FormatRaised struct {
-	Format uint16 `leaf:"format"`
-}
-
-// MatcherRaised is the version of the name matcher from then on.
-type MatcherRaised struct {
-	Version uint16 `leaf:"matcherVersion" event:"1"`
-}
-
-// ListStaged is a list that may be activated.
-type ListStaged struct {
-	Digest  [32]byte `leaf:"listDigest" event:"1"`
-	Entries uint32   `leaf:"entries" event:"4"`
-}
-
-// ListActivated is the list that verdicts are judged with from then on.
-type ListActivated struct {
-	Digest   [32]byte    `leaf:"listDigest" event:"1"`
-	Previous *[32]byte   `leaf:"previousDigest,omitempty" event:"2"` // nil if there was none.
-	Version  uint64      `leaf:"listVersion" event:"3"`
-	Entries  uint32      `leaf:"entries" event:"4"`
-	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
-	Sample   bool        `leaf:"sample"`
-	Forced   bool        `leaf:"forced"`
-	Uploaded bool        `leaf:"uploaded,omitempty" doc:"a caller sent it; the node did not fetch it"`
-	List     string      `leaf:"listId,omitempty" doc:"the list beside OFAC's that is new in it"`
-	Persons
-}
-
-// ListSynced is a list that was found current.
-type ListSynced struct {
-	Digest   [32]byte    `leaf:"listDigest" event:"1"`
-	Version  uint64      `leaf:"listVersion" event:"3"`
-	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
-	List     string      `leaf:"listId,omitempty" doc:"the list beside OFAC's that was found current"`
-}
-
-// ClusterCreated is a cluster's first leaf.
-type ClusterCreated struct {
-	ClusterID string `leaf:"clusterId"`
-	Dev       bool   `leaf:"dev"`
-	KID       string `leaf:"kid"`
-}
-
-// MemberRemoved is a node that is never admitted again.
-type MemberRemoved struct {
-	NodeID      string `leaf:"nodeId"`
-	Incarnation string `leaf:"incarnation"`
-}
-
-// Resealed counts the values that were sealed again.
-type Resealed struct {
-	Values uint32 `leaf:"values" doc:"so many were sealed anew under another cluster secret"`
-}
-
-// LogKeyRotated says from which tree size on the log's new keys sign.
-type LogKeyRotated struct {
-	FromTreeSize uint64 `leaf:"fromTreeSize" doc:"from which on the new keys sign"`
-}
-
-// Restored is the first leaf of a restored backup's epoch.
-type Restored struct {
-	Lineage string `leaf:"lineage"`
-	Backup  string `leaf:"backup"`
-	Epoch   uint64 `leaf:"epoch" doc:"of which it is the first leaf"`
-}
-
-// Recovered is the first leaf after a lost majority was recovered.
-type Recovered struct {
-	Lineage string `leaf:"lineage" doc:"the edge says what was decided, by whom, and from where on records may be lost"`
-	Epoch   uint64 `leaf:"epoch" doc:"of which it is the first leaf; where 64 epochs have begun or their numbers are used up, of the one before"`
-}
-
-// ListDue is an active list that is older than the policy allows.
-type ListDue struct {
-	Version  uint64      `leaf:"listVersion" event:"3"`
-	SyncedAt engine.Time `leaf:"syncedAt" event:"5"`
-}
-
-// KeyDue is an API key that ends.
-type KeyDue struct {
-	Key
-	ExpiresAt engine.Time `leaf:"expiresAt" event:"3"`
-}
-
-// PairDue is a cleared pair that has expired.
-type PairDue struct {
-	Pair
-	ExpiredAt engine.Time `leaf:"expiredAt" event:"3"`
 }
 
 // Subject is the payment or party that an alert or a hit is about. It is empty if the subject

@@ -35,6 +35,7 @@ const (
 	KindActWithdrawn    = "act.withdrawn"
 	KindAlertOpened     = "alert.opened"
 	KindAcknowledged    = "alert.acknowledged"
+	KindWorked          = "work.changed"
 	KindSARMoved        = "sar.moved"
 	KindSanctionsOpened = "sanctions.opened"
 	KindSanctionsAgain  = "sanctions.blocked_again"
@@ -47,7 +48,11 @@ const (
 
 	KindReconciled = wire.EventReconciled
 
-	KindLooked = "key.looked"
+	KindLooked   = "key.looked"
+	KindSignedIn = "key.signed_in"
+
+	KindPasskeyAdded   = "passkey.added"
+	KindPasskeyRemoved = "passkey.removed"
 
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )
@@ -61,6 +66,11 @@ const (
 
 // Dispositions maps these words to wire's numbers.
 var Dispositions = map[string]uint8{WordApproved: wire.Approved, WordRejected: wire.Rejected, WordEscalateSAR: wire.EscalateSAR}
+
+// DispositionWord returns the word of a number of wire's.
+func DispositionWord(disposition uint8) string {
+	return [...]string{wire.Approved: WordApproved, wire.Rejected: WordRejected, wire.EscalateSAR: WordEscalateSAR}[disposition]
+}
 
 // Escalates reports whether a disposition escalates a case as suspicious.
 func (d *Dispositioned) Escalates() bool { return d.Disposition == WordEscalateSAR }

@@ -28,8 +28,11 @@ var subjectWords = [...]string{SubjectMachine: "machine", SubjectKey: "key:", Su
 // String returns the subject as leaves name it. Different subjects have different texts.
 func (s Subject) String() string { return subjectWords[s.Kind] + s.ID }
 
-// Subject returns whom a key acts for.
+// Subject returns whom a key acts for. No key is the machine's: nil acts for it.
 func (k *APIKey) Subject() Subject {
+	if k == nil {
+		return Subject{}
+	}
 	if k.PersonKey != "" {
 		return Subject{SubjectPerson, k.PersonKey}
 	}

@@ -52,10 +52,14 @@ const (
 	KindRetire
 	KindSanctions
 	KindPay
+	KindWork
+	KindDraft
+	KindSignIn
+	KindPasskey
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindPay
+const KindNewest = KindPasskey
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -86,6 +90,7 @@ type KeyRef struct {
 type Common struct {
 	Idem     *Idem    `cbor:"1,keyasint,omitempty"`
 	Key      *KeyRef  `cbor:"60,keyasint,omitempty"` // nil: the node itself, see KeyRef.
+	Signed   *Signed  `cbor:"61,keyasint,omitempty"` // What the caller signed with a passkey; nil: nothing.
 	Fragment []byte   `cbor:"2,keyasint,omitempty"`  // JSON members, no braces; copied into the leaf as they are.
 	Filters  []uint64 `cbor:"3,keyasint,omitempty"`  // engine.FilterKey values that the edge knows.
 }
@@ -96,7 +101,7 @@ func (c *Common) Keep(fragment []byte, filters []uint64) { c.Fragment, c.Filters
 // Adopt makes a record that waited for a second person the confirmer's: it comes with his key
 // and Idempotency-Key, and what his edge says stands behind what the first edge said.
 func (c *Common) Adopt(by *Common) {
-	c.Key, c.Idem = by.Key, by.Idem
+	c.Key, c.Idem, c.Signed = by.Key, by.Idem, by.Signed
 	if len(c.Fragment) > 0 && len(by.Fragment) > 0 {
 		c.Fragment = append(append([]byte(nil), c.Fragment...), ',')
 	}
@@ -378,6 +383,8 @@ type APIKey struct {
 	PersonKey string      `cbor:"17,keyasint,omitempty"` // Person in the form in which persons are compared, see Subject.
 	MadeBy    string      `cbor:"18,keyasint,omitempty"` // The subject that got the secret when the key was made or renewed for somebody; "": the machine. Set by Apply.
 	ChangedAt engine.Time `cbor:"19,keyasint,omitempty"` // When its person or roles were set, or somebody else got its secret; set by Apply.
+	SignedIn  string      `cbor:"20,keyasint,omitempty"` // Whose sign-ins it is for: the identity provider and its name for the person; "": it is no such key.
+	Alias     string      `cbor:"21,keyasint,omitempty"` // What the provider calls that person, in the form of PersonKey: two keys of one alias are one person's.
 }
 
 // What the ids of the owners of keys begin with.
@@ -392,9 +399,11 @@ const (
 	KeyRotate  uint8 = 2
 	KeyRevoke  uint8 = 3
 	KeySignOut uint8 = 4 // Ends the key's sessions; the key itself goes on.
+
+	KeyReinstate uint8 = 5 // Lets a person sign in again whose key of sign-ins was revoked.
 )
 
-// APIKeyPut creates, rotates or revokes an API key, or ends its sessions.
+// APIKeyPut creates, rotates or revokes an API key, ends its sessions, or reinstates it.
 type APIKeyPut struct {
 	Common
 	Op       uint8       `cbor:"4,keyasint"`

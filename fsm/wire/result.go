@@ -63,6 +63,7 @@ const (
 	RefusedNoLeave     // The payment was a BLOCK or UNKNOWN.
 	RefusedConfirms    // The payment was confirmed as often as it can be.
 	RefusedPermitOver  // The permit has ended.
+	RefusedUnsigned    // The person must sign it with a passkey, or what was signed does not count.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

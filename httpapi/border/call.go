@@ -136,6 +136,7 @@ func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Re
 	c.Start = time.Now()
 	c.Asked.Path = r.URL.Path
 	c.Asked.RequestID, c.Asked.Facilitator = requestID(r), guest.ByFacilitator(r.Context())
+	c.Asked.Passkey = r.Header.Get(PasskeyHeader)
 	c.Asked.Trace = TraceID(r.Header.Get("Traceparent"))
 	c.Judge.Begin(c.ctx, b.judges, &c.Asked)
 	return c

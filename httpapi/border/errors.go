@@ -55,6 +55,8 @@ var CodeTable = []codeText{
 	{"forbidden", 403, "The API key is valid but lacks the role, or the operator is outside of its scope."},
 	{"not_found", 404, "No such path, or no such record, or one past its retention."},
 	{"method_not_allowed", 405, "The path exists, the method does not. See the Allow header."},
+	{"passkey_required", 403, "The policy demands that the caller signs this act with a passkey. The body has the statement, its challenge and the caller's passkeys that count; send the assertion in X-Railguard-Passkey."},
+	{"passkey_refused", 403, "What was signed with a passkey does not count: another statement, another person's passkey, another site, or used before."},
 	{"settler_required", 403, "What counts of a payment is given back by a settler: a key with the role settler, of the owner that screened or of the institution, and none with which that owner can screen too. Policy settlement: self lifts it. Settling the amount that was allowed, or more, needs no settler."},
 	{"approval_lapsed", 409, "The approval of this payment has ended (payBy), or the hold of a PROCEED has. A settler says what became of the payment; to pay, screen it anew."},
 	{"permit_expired", 409, "The permit has ended. A confirmation of its payment gives another one."},
@@ -296,6 +298,8 @@ func RefusalOf(key *Key, r wire.Result) error {
 		return shareUsed(key, wire.SharedTable(r.Value))
 	case wire.RefusedLapsed:
 		return Conflict("approval_lapsed", "the approval of this payment has ended: a settler says what became of it", nil)
+	case wire.RefusedUnsigned:
+		return NewError(http.StatusForbidden, "passkey_required", "the policy demands that you sign this with a passkey that counts")
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
 	}

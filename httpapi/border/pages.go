@@ -210,6 +210,16 @@ func (c *Request) AnswerList(items []strictjson.Members, next string) (Answer, e
 	return c.Reply(http.StatusOK, m), nil
 }
 
+// AnswerListWith is AnswerList with further members before its end.
+func (c *Request) AnswerListWith(more strictjson.Members, items []strictjson.Members, next string) (Answer, error) {
+	m := c.Out[:0]
+	m.List("data", items)
+	m.Join(more)
+	endPage(c, &m, next)
+	c.Out = m
+	return c.Reply(http.StatusOK, m), nil
+}
+
 // endPage writes the last members of a page.
 func endPage(c *Request, m *strictjson.Members, next string) {
 	if c.Judge.Index == 0 {

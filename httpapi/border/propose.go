@@ -6,6 +6,7 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/engine/passkey"
 	"railguard/fsm/wire"
 )
 
@@ -124,6 +125,9 @@ func KeyConflict() *Error {
 }
 
 func (c *Request) refuseProposal(p Proposal, result wire.Result) error {
+	if err := c.Unsigned(result); err != nil {
+		return err
+	}
 	if p.Refused != nil {
 		if err := p.Refused(result); err != nil {
 			return err
@@ -286,3 +290,28 @@ func (c *Request) PathAgent() (*engine.AgentProfile, error) {
 func (c *Request) PathFleet() (*engine.FleetProfile, error) {
 	return c.Judge.KnownFleet(c.r.PathValue("id"))
 }
+
+// Unsigned answers a record that the caller has to sign first, with the statement to sign; nil: the
+// record was refused for another reason. The answer says what a browser asks its authenticator for.
+func (c *Request) Unsigned(result wire.Result) error {
+	offer := c.Asked.Offered
+	if result.Refusal != wire.RefusedUnsigned || offer == nil {
+		return nil
+	}
+	message := "the policy demands that you sign this with a passkey: sign the challenge, and send the assertion as " + PasskeyHeader
+	if len(offer.Passkeys) == 0 {
+		message = "the policy demands that you sign this with a passkey, and you have none that counts"
+		if offer.Waits {
+			message += " yet: a new one counts after 24 hours"
+		}
+	}
+	e := NewError(http.StatusForbidden, "passkey_required", message)
+	challenge := passkey.Challenge(offer.Statement)
+	e.Extra.Text("statement", string(offer.Statement))
+	e.Extra.Text("challenge", passkey.Encode(challenge[:]))
+	e.Extra.Texts("passkeys", append([]string{}, offer.Passkeys...))
+	return e
+}
+
+// PasskeyHeader is the header of an assertion: base64url of a JSON object.
+const PasskeyHeader = "X-Railguard-Passkey"

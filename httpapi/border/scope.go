@@ -122,7 +122,7 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
-		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/proposals/{id}", "GET /v1/lists", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/inbox/{itemId}/comments", "GET /v1/drafts", "GET /v1/drafts/{name}", "GET /v1/proposals/{id}", "GET /v1/lists", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
 		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro", "GET /v1/policy/shadow", "GET /v1/policy/shadow/{id}",
 		"GET /v1/webhooks/{id}",
 	},
@@ -133,7 +133,7 @@ var RoutesOf = [Kinds][]string{
 		"DELETE /v1/cleared/{id}", "PATCH /v1/fleets/{id}", "DELETE /v1/fleets/{id}", "DELETE /v1/agents/{id}", "POST /v1/fleets/{id}/agents", "DELETE /v1/fleets/{id}/agents/{agentId}",
 		"PUT /v1/fleets/{id}/whitelist", "POST /v1/fleets/{id}/whitelist/entries", "DELETE /v1/fleets/{id}/whitelist/entries/{entry}",
 		"POST /v1/operators/limit", "POST /v1/operators/reinstate", "POST /v1/operators/suspend", "POST /v1/queue/{txnId}/assign", "POST /v1/queue/{txnId}/claim",
-		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
+		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/inbox/{itemId}/claim", "POST /v1/inbox/{itemId}/release", "POST /v1/inbox/{itemId}/assign", "POST /v1/inbox/{itemId}/comment", "PUT /v1/drafts/{name}", "DELETE /v1/drafts/{name}", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/proposals/{id}/confirm", "POST /v1/proposals/{id}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move", "POST /v1/sanctions/cases/{id}/move",
@@ -147,21 +147,21 @@ var RoutesOf = [Kinds][]string{
 		"POST /v1/users/{id}/reissue",
 	},
 	KindNames: {
-		"GET /v1/match", "POST /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/screen/dry-run",
+		"GET /v1/match", "POST /v1/match", "POST /v1/reviews/{txnId}", "POST /v1/queue/bulk", "POST /v1/parties/{partyId}/decide", "POST /v1/screen/dry-run",
 	},
 	KindPolicy: {
 		"PUT /v1/policy", "POST /v1/policy/validate",
 		"POST /v1/policy/shadow/{id}/promote",
 	},
 	KindPage: {
-		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
+		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /admin/passkeys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	KindSearch: {
 		"GET /v1/activity", "GET /v1/audit", "POST /v1/audit/search", "GET /v1/sar/{txnId}", "GET /v1/sanctions/cases/{id}", "GET /v1/sanctions/cases/{id}/report",
-		"GET /v1/ofac/retro/{id}",
+		"GET /v1/ofac/retro/{id}", "GET /v1/parties", "GET /v1/parties/{partyId}", "GET /v1/search", "POST /v1/search",
 	},
 	KindQueue: {
-		"GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
+		"GET /v1/inbox", "GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
 	},
 	KindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",
@@ -173,7 +173,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/events", "POST /v1/webhooks/{id}/test",
 	},
 	KindExport: {
-		"GET /v1/audit/export", "GET /v1/sanctions/blocked-property", "GET /v1/reconciliations/{id}/findings",
+		"GET /v1/audit/export", "GET /v1/learning", "GET /v1/sanctions/blocked-property", "GET /v1/reconciliations/{id}/findings",
 	},
 	KindDiff: {
 		"GET /v1/ofac/{id}", "GET /v1/ofac/{id}/diff", "POST /v1/backtests", "POST /v1/policy/shadow",
@@ -185,7 +185,7 @@ var RoutesOf = [Kinds][]string{
 	KindVerb: {
 		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/admit", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
 		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/confirm-time", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
-		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
+		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/keys/{id}/reinstate", "POST /admin/passkeys", "DELETE /admin/passkeys/{id}", "POST /admin/log-key/rotate", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
 		"GET /v1/reconciliations", "GET /v1/reconciliations/{id}", "GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
 	},
 	KindOpen: {

@@ -135,6 +135,17 @@ func alertRow(c *border.Request) (*fsm.View, *fsm.AlertRow, error) {
 	return findRow(c, noAlert, func(view *fsm.View) (fsm.AlertRow, bool) { return view.Alert(at) })
 }
 
+// alertWait is how long an alert may wait for a person where the policy sets no review.sla.
+const alertWait = 72 * engine.Hour
+
+// AlertDue returns until when an alert of a time may wait: as long as a review, by the policy in force.
+func AlertDue(opened engine.Time, policy *engine.Policy) engine.Time {
+	if policy.ReviewSLA != 0 {
+		return opened + policy.ReviewSLA
+	}
+	return opened + alertWait
+}
+
 func noAlert() *border.Error { return border.NotFound("no such alert, or past its 90 days") }
 
 // showAlert is GET /v1/alerts/{id}.
@@ -161,6 +172,8 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 	if err := writeAlertHead(c, m, row.Kind, alertState(row), &l); err != nil {
 		return err
 	}
+	m.Bool("overdue", row.Later == 0 && view.Time >= AlertDue(row.At, view.Settings().Policy))
+	writeClaim(m, view.WorkOn(wire.WorkSubject(wire.WorkAlert, row.Leaf)), view.Time)
 	if target, slot := wire.SplitSubject(row.Subject); target == wire.TargetOperator {
 		if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
 			m.Text("operatorLegalName", profile.LegalName)
@@ -188,6 +201,7 @@ func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state 
 	m.Text("text", AlertTexts[kind])
 	m.Text("state", state)
 	m.Raw("openedAt", l.Raw("time"))
+	m.Time("dueAt", AlertDue(l.Instant("time"), c.Judge.Terms.Policy()))
 	l.CopyTo(m, alertMembers...)
 	if l.Has("screenedLeaf") {
 		record, known, err := leafOfAlert(c, l.Number("screenedLeaf"))
@@ -320,6 +334,8 @@ func renderAcknowledged(c *border.Request, done *edge.Leaf, m *strictjson.Member
 	if err := writeAlertHead(c, m, kind, "acknowledged", &l); err != nil {
 		return err
 	}
+	m.Bool("overdue", false)
+	writeClaim(m, nil, 0) // Nobody works on it any more.
 	writeAcknowledged(m, done)
 	return nil
 }

@@ -117,6 +117,9 @@ func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err 
 		case wire.Conflict:
 			item.err = border.KeyConflict()
 		case wire.Refused:
+			if item.err = c.Unsigned(item.result); item.err != nil {
+				continue
+			}
 			if item.err = b.refused(item, item.result); item.err == nil {
 				item.err = border.RefusalOf(c.Key, item.result)
 			}
@@ -133,9 +136,16 @@ func (b *bulk) propose(ready []int, bodies [][]byte, try int) (moved []int, err 
 	return nil, c.AwaitIndex(c.Judge.Index)
 }
 
-// answer writes the outcome of every item, in order. name is the member for their ids; show
-// writes what was done.
+// answer writes the outcome of every item, in order.
 func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf)) (border.Answer, error) {
+	var m strictjson.Members
+	m.List("results", b.results(name, show))
+	return b.call.Reply(http.StatusOK, m), nil
+}
+
+// results returns the outcome of every item, in order. name is the member for their ids; show
+// writes what was done.
+func (b *bulk) results(name string, show func(m *strictjson.Members, l *edge.Leaf)) []strictjson.Members {
 	c := b.call
 	results := make([]strictjson.Members, len(b.items))
 	for i := range b.items {
@@ -165,9 +175,7 @@ func (b *bulk) answer(name string, show func(m *strictjson.Members, l *edge.Leaf
 		}
 	}
 	c.TxnID, c.Replayed = "", false
-	var m strictjson.Members
-	m.List("results", results)
-	return c.Reply(http.StatusOK, m), nil
+	return results
 }
 
 // bulkReview is POST /v1/queue/bulk {"txnIds","disposition","reviewedBy","notes"}.
@@ -178,7 +186,21 @@ func bulkReview(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	b := bulk{
+	b := reviewBatch(c, decision, items)
+	if err := b.run(); err != nil {
+		return border.Answer{}, err
+	}
+	return b.answer("txnId", showBulkReview)
+}
+
+// reviewBatch opens the records of reviews that one decision is about, and checks each.
+func reviewBatch(c *border.Request, decision desk.Review, items []bulkItem) *bulk {
+	together := make([]string, len(items))
+	for i := range items {
+		together[i] = items[i].id
+	}
+	decision.Together(together)
+	b := &bulk{
 		call: c, kind: wire.KindDisposition, items: items,
 		record:  func(item *bulkItem) (any, error) { return decision.Record(&c.Judge, &item.leaf) },
 		refused: func(item *bulkItem, r wire.Result) error { return dispositionRefused(c, &item.leaf, r) },
@@ -192,17 +214,17 @@ func bulkReview(c *border.Request) (border.Answer, error) {
 			item.err = border.ProposalError(item.err)
 		}
 	}
-	if err := b.run(); err != nil {
-		return border.Answer{}, err
+	return b
+}
+
+// showBulkReview writes a disposition, or what waits for a second person.
+func showBulkReview(m *strictjson.Members, l *edge.Leaf) {
+	if l.Kind() != leaf.KindDispositioned {
+		m.Null("disposition")
+		m.Object("proposed", border.ProposalMembers(l))
+		return
 	}
-	return b.answer("txnId", func(m *strictjson.Members, l *edge.Leaf) {
-		if l.Kind() != leaf.KindDispositioned {
-			m.Null("disposition")
-			m.Object("proposed", border.ProposalMembers(l))
-			return
-		}
-		l.CopyTo(m, bulkMembers...)
-	})
+	l.CopyTo(m, bulkMembers...)
 }
 
 // bulkMembers are the members shown of each disposition in a bulk answer.

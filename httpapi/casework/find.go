@@ -1,6 +1,7 @@
 package casework
 
 import (
+	"railguard/edge"
 	"railguard/fsm"
 	"railguard/httpapi/border"
 )
@@ -9,7 +10,7 @@ import (
 // looked for once more in the majority's: another node may have written it just now.
 func findRow[R any](c *border.Request, missing func() *border.Error, look func(*fsm.View) (R, bool)) (*fsm.View, *R, error) {
 	for fresh := false; ; fresh = true {
-		view, err := c.Judge.View()
+		view, err := judgeOf(c).View()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -19,8 +20,11 @@ func findRow[R any](c *border.Request, missing func() *border.Error, look func(*
 		if fresh {
 			return nil, nil, missing()
 		}
-		if err := c.Judge.Confirm(); err != nil {
+		if err := judgeOf(c).Confirm(); err != nil {
 			return nil, nil, err
 		}
 	}
 }
+
+// judgeOf returns what judges in a call.
+func judgeOf(c *border.Request) *edge.Judge { return &c.Judge }

@@ -123,17 +123,33 @@ func writeWaiting(c *border.Request, m *strictjson.Members, view *fsm.View, wait
 	}
 	defer c.Judge.DropLeaf()
 	writeProposal(m, &l)
-	var own *wire.APIKey
-	if row := c.Key.Caller.Key.Row; row != 0 {
-		own = view.Settings().Keys[row-1]
-	}
-	why := seconding[fsm.Seconds(view.Time, waiting.Key, own)]
-	if why == "" && !c.Key.May(fsm.ActRoles(waiting.Kind)) {
-		why = "this key lacks the role"
-	}
+	why := maySecond(c, view, waiting)
 	m.Bool("mayConfirm", why == "")
 	m.TextOrNull("why", why)
 	return nil
+}
+
+// ownKey returns the caller's key as the state has it; nil: the machine.
+func ownKey(c *border.Request, view *fsm.View) *wire.APIKey {
+	if row := c.Key.Caller.Key.Row; row != 0 {
+		return view.Settings().Keys[row-1]
+	}
+	return nil
+}
+
+// ownProposals returns the records on which the caller has proposed a disposition that is still open.
+func ownProposals(c *border.Request, view *fsm.View) map[uint64]bool {
+	key, own := ownKey(c, view), map[uint64]bool{}
+	if key == nil {
+		return own // The machine proposes nothing.
+	}
+	view.Proposals(0, true, func(waiting fsm.Waiting) bool {
+		if waiting.Disposition != 0 && waiting.Key.Subject() == key.Subject() {
+			own[waiting.Leaf] = true
+		}
+		return true
+	})
+	return own
 }
 
 // shownOfProposal are the members of a proposal's leaf that are shown beside its content.
@@ -192,7 +208,9 @@ func confirmProposal(c *border.Request) (border.Answer, error) {
 	}
 	if waiting.Kind != wire.KindDisposition {
 		return c.AnswerChangeable(border.Proposal{
-			Kind: wire.KindConfirm, Record: func() (any, error) { return confirmation.Record(&c.Judge, waiting.Later) },
+			Kind: wire.KindConfirm, Record: func() (any, error) {
+				return confirmation.Record(&c.Judge, waiting.Later, c.PathValue("id"), waiting.Hash)
+			},
 		}, nil)
 	}
 	proposal, err := c.Judge.LoadLeaf(waiting.Later)

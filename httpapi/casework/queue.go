@@ -2,11 +2,10 @@ package casework
 
 import (
 	"cmp"
+	"math/bits"
 	"net/http"
 	"slices"
-	"strings"
 
-	"railguard/edge"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -32,32 +31,13 @@ func queueRoutes() []border.Route {
 	}
 }
 
-// queueFilter holds a caller's filters of the queue.
-type queueFilter struct {
-	state       string // "": every undecided review.
-	rule        engine.RuleID
-	agent       engine.AgentSlot
-	operator    engine.OperatorSlot // 0: any.
-	min, max    engine.USD
-	from, to    engine.Time
-	assignee    string
-	text        string
-	bySLA       bool // Whether to filter by slaBreached.
-	slaBreached bool
-	wait        engine.Time // The policy's review.sla; 0: not set.
-	sort        string
-	freeFor     string   // Only reviews that nobody else holds; "": all.
-	skipped     []uint64 // Leaves of reviews to skip, at most BulkMax.
-}
-
-var queueStates = []string{"open", "claimed", "dispositioned", "escalated"}
-
 // queueItem is one row with the other facts that the list needs.
 type queueItem struct {
 	row       fsm.ReviewRow
 	claimed   bool
 	escalated bool
-	similar   int
+	similar   int // Open cases of the same agent that triggered the rule which decided this one, and this one.
+	samePayee int // Open cases in which the same party is paid, and this one; 0: the call does not say who is paid.
 	priority  int
 }
 
@@ -81,9 +61,10 @@ func listQueue(c *border.Request) (border.Answer, error) {
 	}
 	shown := items[:min(p.Limit, len(items))]
 	countSimilar(view, shown)
+	rules := view.Settings().Rules()
 	data := make([]strictjson.Members, len(shown))
 	for i := range shown {
-		if err := writeQueueItem(c, &data[i], view, &shown[i]); err != nil {
+		if err := writeQueueItem(c, &data[i], view, rules, &shown[i]); err != nil {
 			return border.Answer{}, err
 		}
 	}
@@ -94,76 +75,6 @@ func listQueue(c *border.Request) (border.Answer, error) {
 	}
 	c.Judge.Index = view.Index
 	return c.AnswerList(data, cursor)
-}
-
-// readQueueFilter reads the filters from the query or, for "next", from the body. bad makes
-// the refusal of a wrong filter.
-func readQueueFilter(c *border.Request, get func(string) string, bad func(param, message string) *border.Error) (*queueFilter, error) {
-	q := &queueFilter{state: get("state"), assignee: get("assignee"), text: strings.ToLower(get("q")), max: engine.AmountMax, sort: get("sort")}
-	if q.state != "" && !slices.Contains(queueStates, q.state) {
-		return nil, bad("state", "must be one of "+strings.Join(queueStates, ", "))
-	}
-	if q.sort != "" && q.sort != "age" && q.sort != "amount" && q.sort != "priority" {
-		return nil, bad("sort", "must be age, amount or priority")
-	}
-	if text := get("rule"); text != "" {
-		var ok bool
-		if q.rule, ok = engine.RuleByCode(text); !ok {
-			return nil, bad("rule", "must be a rule id")
-		}
-	}
-	if text := get("agentId"); text != "" {
-		var ok bool
-		if q.agent, ok = c.Judge.Terms.ParseAgent(text); !ok {
-			return nil, bad("agentId", "must be an agent id")
-		}
-	}
-	q.wait = c.Published().Settings().Policy.ReviewSLA
-	operator, err := c.NamedOperator(get("operator"), bad)
-	switch {
-	case err != nil:
-		return nil, err
-	case operator != nil:
-		q.operator = operator.Slot
-	case !c.Key.Institution():
-		q.operator, _ = c.Judge.ParseOperator(c.Key.OwnerOperator())
-	}
-	switch get("slaBreached") {
-	case "":
-	case "true", "false":
-		q.bySLA, q.slaBreached = true, get("slaBreached") == "true"
-	default:
-		return nil, bad("slaBreached", "must be true or false")
-	}
-	return q, q.ranges(get, bad)
-}
-
-func (q *queueFilter) ranges(get func(string) string, bad func(param, message string) *border.Error) error {
-	for _, bound := range []struct {
-		name string
-		into *engine.USD
-	}{{"minAmount", &q.min}, {"maxAmount", &q.max}} {
-		if text := get(bound.name); text != "" {
-			amount, err := engine.ParseUSD(text)
-			if err != nil {
-				return bad(bound.name, "must be a number from 0 to 1e12")
-			}
-			*bound.into = amount
-		}
-	}
-	for _, bound := range []struct {
-		name string
-		into *engine.Time
-	}{{"from", &q.from}, {"to", &q.to}} {
-		if text := get(bound.name); text != "" {
-			at, ok := strictjson.ParseTime(text)
-			if !ok {
-				return bad(bound.name, "must be an ISO 8601 time")
-			}
-			*bound.into = at
-		}
-	}
-	return nil
 }
 
 type similarKey struct {
@@ -188,7 +99,7 @@ func walkQueue(c *border.Request, view *fsm.View, q *queueFilter, wanted queueOr
 	var failed error
 	visit := func(row fsm.ReviewRow) bool {
 		item := queueItem{row: row, claimed: inForce(row.Claim, view.Time), priority: priority(&row)}
-		if !wanted.behind(&item) || slices.Contains(q.skipped, row.Leaf) || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
+		if !wanted.behind(&item) || slices.Contains(q.skipped, row.Leaf) || q.proposed[row.Leaf] || q.freeFor != "" && item.claimed && row.Claim.Assignee != q.freeFor {
 			return true
 		}
 		border.RestBetween(c)
@@ -240,27 +151,37 @@ func (o *queueOrder) first(items []queueItem) []queueItem {
 	return items[:min(len(items), o.keep)]
 }
 
-// countSimilar counts, among the newest similarCountMax, the open cases of the same agent
-// and rule.
+// countSimilar counts, among the newest similarCountMax, the open cases that are alike in their
+// payee, or in their agent and a rule. A case counts for every rule that it triggered.
 func countSimilar(view *fsm.View, items []queueItem) {
 	if len(items) == 0 {
 		return
 	}
-	similar := make(map[similarKey]int, len(items))
+	similar, payees := make(map[similarKey]int, len(items)), make(map[engine.PartyKey]int, len(items))
 	for i := range items {
 		similar[similarKey{items[i].row.Agent, items[i].row.Rule}] = 0
+		payees[items[i].row.Party] = 0
 	}
 	looked := 0
 	view.Open(func(row fsm.ReviewRow) bool {
-		key := similarKey{row.Agent, row.Rule}
-		if count, asked := similar[key]; asked {
-			similar[key] = count + 1
+		for rules := row.Rules; rules != 0; rules &= rules - 1 {
+			key := similarKey{row.Agent, engine.RuleID(bits.TrailingZeros32(rules))}
+			if count, asked := similar[key]; asked {
+				similar[key] = count + 1
+			}
+		}
+		if count, asked := payees[row.Party]; asked {
+			payees[row.Party] = count + 1
 		}
 		looked++
 		return looked < similarCountMax
 	})
 	for i := range items {
-		items[i].similar = similar[similarKey{items[i].row.Agent, items[i].row.Rule}]
+		item := &items[i]
+		item.similar = similar[similarKey{item.row.Agent, item.row.Rule}]
+		if item.row.Party != (engine.PartyKey{}) {
+			item.samePayee = payees[item.row.Party]
+		}
 	}
 }
 
@@ -269,91 +190,15 @@ func inForce(claim *fsm.Claim, now engine.Time) bool {
 	return claim != nil && claim.Assignee != "" && (claim.LeaseUntil == 0 || now < claim.LeaseUntil)
 }
 
-// priority ranks reviews for "next": 3 if a name or a pattern may mean a crime, 2 if a limit of
-// money or attestation was reached, else 1. From 10,000 USD on it is one more.
+// priority ranks reviews for "next" by the gravest of all rules that triggered, never by the one that
+// decided: whoever may be listed stands before every pattern, and a pattern before every limit. Among
+// equally grave ones 10,000 USD or more go first.
 func priority(row *fsm.ReviewRow) int {
-	rank := 1
-	switch row.Rule {
-	case 21, 25:
-		rank = 3
-	case 10, 11, 12, 16, 22:
-		rank = 2
-	}
+	rank := 2*int(row.Gravity) - 1
 	if row.Amount >= 10_000*engine.Dollar {
 		rank++
 	}
 	return rank
-}
-
-// queueMatch judges one row; the cheap conditions come first.
-func queueMatch(c *border.Request, view *fsm.View, q *queueFilter, item *queueItem) (bool, error) {
-	row := &item.row
-	if q.bySLA && q.slaBreached != overdue(row, q.wait, view.Time) {
-		return false, nil
-	}
-	done := row.State == fsm.ReviewDone
-	switch q.state {
-	case "":
-		if done {
-			return false, nil
-		}
-	case "open":
-		if done || item.claimed {
-			return false, nil
-		}
-	case "claimed":
-		if done || !item.claimed {
-			return false, nil
-		}
-	default:
-		if !done {
-			return false, nil
-		}
-	}
-	if q.rule != 0 && row.Rule != q.rule || q.agent != 0 && row.Agent != q.agent || row.Amount < q.min || row.Amount > q.max {
-		return false, nil
-	}
-	if row.At < q.from || q.to != 0 && row.At > q.to || q.assignee != "" && (!item.claimed || row.Claim.Assignee != q.assignee) {
-		return false, nil
-	}
-	if q.operator != 0 {
-		_, profile, ok := view.Agent(row.Agent)
-		if !ok || profile.Operator != q.operator {
-			return false, nil
-		}
-	}
-	item.escalated = q.state == "escalated"
-	return queueLeafMatch(c, q, row)
-}
-
-// queueLeafMatch judges the filters that need the leaf.
-func queueLeafMatch(c *border.Request, q *queueFilter, row *fsm.ReviewRow) (bool, error) {
-	if q.state == "escalated" || q.state == "dispositioned" {
-		d, err := c.Judge.LoadLeaf(row.Disposition)
-		if err != nil {
-			return false, err
-		}
-		defer c.Judge.DropLeaf()
-		view, err := edge.ReadDisposition(&d)
-		if err != nil || view.Said.Escalates() != (q.state == "escalated") {
-			return false, err
-		}
-	}
-	if q.text == "" {
-		return true, nil
-	}
-	l, err := c.Judge.LoadLeaf(row.Leaf)
-	if err != nil {
-		return false, err
-	}
-	defer c.Judge.DropLeaf()
-	for _, text := range []string{l.Text("agentName"), l.Text("operatorLegalName"), l.Text("_request", "cpName"),
-		l.Text("_request", "cpWallet"), l.Text("txnId"), l.Text("rule")} {
-		if strings.Contains(strings.ToLower(text), q.text) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // rank returns the sort key of an item. It never changes while a review is open.
@@ -379,12 +224,15 @@ func order(rankA, leafA, rankB, leafB uint64, by string, ascending bool) int {
 }
 
 // writeQueueItem writes one line of the queue.
-func writeQueueItem(c *border.Request, m *strictjson.Members, view *fsm.View, item *queueItem) error {
+func writeQueueItem(c *border.Request, m *strictjson.Members, view *fsm.View, rules *engine.RuleSet, item *queueItem) error {
 	l, err := c.Judge.LoadLeaf(item.row.Leaf)
 	if err != nil {
 		return err
 	}
 	l.CopyTo(m, "txnId", "rule", "reason")
+	m.Texts("rules", rules.Codes(item.row.Rules))
+	m.Text("gravestRule", item.row.Gravest.Code())
+	m.Text("gravity", item.row.Gravity.String())
 	m.Raw("amount", l.Raw("_request", "amount"))
 	m.Raw("chain", l.Raw("_request", "chain"))
 	m.Raw("rail", l.Raw("_request", "rail"))
@@ -400,6 +248,7 @@ func writeQueueItem(c *border.Request, m *strictjson.Members, view *fsm.View, it
 	}
 	m.Int("priority", int64(item.priority))
 	m.Int("similarOpen", int64(item.similar))
+	m.Int("samePayeeOpen", int64(item.samePayee))
 	m.Text("state", queueState(item))
 	c.Judge.DropLeaf()
 	return nil

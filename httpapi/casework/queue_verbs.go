@@ -58,6 +58,7 @@ func answerNext(c *border.Request, filter *queueFilter, who string) (border.Answ
 		if err != nil {
 			return nil, err
 		}
+		filter.proposed = ownProposals(c, view)
 		items, err := walkQueue(c, view, filter, queueOrder{by: nextSort(filter.sort), keep: queueNextMax})
 		if err != nil {
 			return nil, err

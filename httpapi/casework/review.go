@@ -12,19 +12,6 @@ import (
 	"railguard/strictjson"
 )
 
-// Table returns what the room gives the border.
-func Table() border.Room {
-	return border.Room{
-		Public: border.ConcatRoutes(reviewRoutes(), proposalRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), sanctionsRoutes(), activityRoutes()),
-		Renderers: map[string]border.Renderer{
-			leaf.KindDispositioned: renderDisposition, leaf.KindProposed: renderProposal, leaf.KindWithdrawn: renderProposal,
-			leaf.KindClaimed: renderQueueEvent, leaf.KindReleased: renderQueueEvent, leaf.KindAssigned: renderQueueEvent, leaf.KindCommented: renderQueueEvent,
-			leaf.KindAcknowledged: renderAcknowledged, leaf.KindSARMoved: renderSARMoved, leaf.KindSanctionsMoved: renderCaseMoved,
-			leaf.KindActProposed: renderAct, leaf.KindActWithdrawn: renderAct,
-		},
-	}
-}
-
 func reviewRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/v1/reviews/{txnId}", Late: true, Reserved: true, Handle: review},
@@ -60,7 +47,7 @@ func review(c *border.Request) (border.Answer, error) {
 	}, nil)
 }
 
-// withdraw is POST /v1/reviews/{txnId}/withdraw: another person takes a proposal back, and
+// withdraw is POST /v1/reviews/{txnId}/withdraw: a person takes a proposal back, his own too, and
 // the case stays open.
 func withdraw(c *border.Request) (border.Answer, error) {
 	l, err := c.ScreenRecord()

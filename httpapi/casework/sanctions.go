@@ -40,7 +40,7 @@ const (
 const noAdvice = "This is a draft made from records, and no legal advice: compare it with the regulation in force before it is used."
 
 // idsOf returns the ids of the cluster.
-func idsOf(c *border.Request) *fsm.IDs { return c.Judge.Terms.IDs }
+func idsOf(c *border.Request) *fsm.IDs { return judgeOf(c).Terms.IDs }
 
 func noCase() *border.Error { return border.NotFound("no such sanctions case, or past its time") }
 
@@ -54,7 +54,7 @@ func loadCase(c *border.Request) (*fsm.View, *fsm.SanctionsRow, error) {
 }
 
 // writeCaseHead writes what the state has of a case.
-func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsRow, now engine.Time) {
+func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsRow, view *fsm.View) {
 	ids := idsOf(c)
 	m.Text("caseId", ids.CaseID(row.Leaf))
 	m.Text("state", fsm.SanctionsState(row.State))
@@ -78,7 +78,8 @@ func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsR
 	m.TextOrNull("listedName", listedName(c, row))
 	m.Time("openedAt", row.At)
 	m.Time("dueAt", row.DueAt)
-	m.Bool("overdue", now >= row.DueAt && (row.State == wire.SanctionsOpen || row.State == wire.SanctionsTrueMatch))
+	m.Bool("overdue", view.Time >= row.DueAt && (row.State == wire.SanctionsOpen || row.State == wire.SanctionsTrueMatch))
+	writeClaim(m, view.WorkOn(wire.WorkSubject(wire.WorkCase, row.Leaf)), view.Time)
 	m.Uint("count", row.Count)
 	m.USD("amountUSDC", row.Amount)
 	m.Text("firstTxnId", ids.TxnID(row.First))
@@ -137,7 +138,7 @@ func listCases(c *border.Request) (border.Answer, error) {
 		if state != 0 && row.State != state || late != "" && isLate != (late == "true") {
 			return false
 		}
-		writeCaseHead(c, m, row, view.Time)
+		writeCaseHead(c, m, row, view)
 		return true
 	})
 	if err != nil {
@@ -187,7 +188,7 @@ func showCase(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	var m strictjson.Members
-	writeCaseHead(c, &m, row, view.Time)
+	writeCaseHead(c, &m, row, view)
 	next := []string{}
 	for _, state := range fsm.SanctionsNext(row.State) {
 		next = append(next, fsm.SanctionsState(state))

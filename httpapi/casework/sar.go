@@ -65,6 +65,23 @@ func writeSARHead(m *strictjson.Members, row *fsm.SARRow, txn string, now engine
 	m.Raw("escalatedBy", l.Raw("reviewedBy"))
 }
 
+// writeSARWho writes whom a report in the list is about, and how much.
+func writeSARWho(c *border.Request, m *strictjson.Members, record uint64) error {
+	l, err := c.Judge.LoadLeaf(record)
+	if edge.IsGone(err) {
+		return nil // The report outlives its record by days.
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Judge.DropLeaf()
+	l.CopyTo(m, "agentId", "agentName", "operatorLegalName")
+	m.Raw("cpName", l.Raw("_request", "cpName"))
+	m.Raw("cpWallet", l.Raw("_request", "cpWallet"))
+	m.Raw("amount", l.Raw("_request", "amount"))
+	return nil
+}
+
 // listSARs is GET /v1/sar, newest first. Ascending order is the order of their due dates.
 func listSARs(c *border.Request) (border.Answer, error) {
 	state := uint8(0)
@@ -116,6 +133,9 @@ func listSARs(c *border.Request) (border.Answer, error) {
 		}
 		writeSARHead(&items[i], &rows[i], l.Text("txnId"), view.Time, &l)
 		c.Judge.DropLeaf()
+		if err := writeSARWho(c, &items[i], rows[i].Leaf); err != nil {
+			return border.Answer{}, err
+		}
 	}
 	c.Judge.Index = view.Index
 	return c.AnswerList(items, next)
@@ -134,6 +154,11 @@ func moveSAR(c *border.Request) (border.Answer, error) {
 			r, err := loadReport(c)
 			if err != nil {
 				return nil, err
+			}
+			if move.NeedsNarrative(r.row.State) {
+				if err := checkNarrative(c, r, move.Narrative()); err != nil {
+					return nil, err
+				}
 			}
 			return move.Record(&c.Judge, r.record.Index, r.row.State)
 		},

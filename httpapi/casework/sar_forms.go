@@ -65,7 +65,7 @@ func attach(c *border.Request, name string) {
 // printPacket answers with the packet as a page to print. The page has no script, no style
 // and loads nothing.
 func printPacket(c *border.Request, p *sarPacket) (border.Answer, error) {
-	return printPage(c, "Suspicious activity "+p.record.Text("txnId"), "Suspicious activity report", p.members)
+	return printPage(c, "Confidential: suspicious activity "+p.record.Text("txnId"), "Confidential: suspicious activity report", p.members)
 }
 
 // printPage answers with members as a page to print.

@@ -1,6 +1,7 @@
 package casework
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -24,15 +25,17 @@ const (
 	sarScreenFilter = "screen"
 )
 
-// activity collects the agent's payments to the same counterparty.
+// activity collects all agents' payments to the same counterparty; of a payment that names nobody,
+// those of its agent.
 type activity struct {
-	from, to        engine.Time
-	items           []strictjson.Members
-	first, last     engine.Time // Times of the first and last payment.
-	rows            [][]string  // The items as cells of SarColumns.
-	total, paid     engine.USD
-	count, proceeds int
-	whole           bool // Nothing was left out.
+	from, to     engine.Time
+	items        []strictjson.Members
+	first, last  engine.Time // Times of the first and last payment.
+	rows         [][]string  // The items as cells of SarColumns.
+	total, paid  engine.USD
+	count, ahead int
+	agents       map[string]bool
+	whole        bool // Nothing was left out.
 }
 
 // showSAR is GET /v1/sar/{txnId}: the packet in one of its forms (sarForms).
@@ -125,14 +128,26 @@ func sarEvidence(c *border.Request, l *edge.Leaf) (m strictjson.Members) {
 	return m
 }
 
-// sarActivity walks the records of the agent and counterparty, sarSpan to either side.
+// payeeFilter returns by which key the payments to the same counterparty are found: its wallet, else
+// its name, else the agent.
+func payeeFilter(l *edge.Leaf) uint64 {
+	if wallet := engine.CanonicalWallet(l.Text("_request", "cpWallet")); wallet != "" {
+		return engine.FilterKey(engine.FilterWallet, wallet)
+	}
+	if name := ofac.NormaliseName(l.Text("_request", "cpName")); name != "" {
+		return engine.FilterKey(engine.FilterName, name)
+	}
+	return engine.FilterKey(engine.FilterAgent, l.Text("agentId"))
+}
+
+// sarActivity walks the records of the counterparty, sarSpan to either side.
 func sarActivity(c *border.Request, r *sarCase) (*activity, error) {
 	at := r.record.Instant("screenedAt")
-	did := &activity{from: max(at-sarSpan, 0), to: at + sarSpan, whole: true}
+	did := &activity{from: max(at-sarSpan, 0), to: at + sarSpan, whole: true, agents: map[string]bool{}}
 	store := c.Records().Audit()
 	scan := audit.Query{
 		From: store.FindTime(int64(did.from)), To: store.FindTime(int64(did.to + engine.Millisecond)), Examine: border.LeafScanMax,
-		Keys: []uint64{engine.FilterKey(engine.FilterKind, sarScreenFilter), engine.FilterKey(engine.FilterAgent, r.record.Text("agentId"))},
+		Keys: []uint64{engine.FilterKey(engine.FilterKind, sarScreenFilter), payeeFilter(&r.record)},
 	}
 	for range sarScanMax {
 		var failed error
@@ -159,14 +174,14 @@ func sarActivity(c *border.Request, r *sarCase) (*activity, error) {
 	return did, nil
 }
 
-// take counts a record of the same agent and counterparty.
+// take counts a record of the same counterparty.
 func (a *activity) take(c *border.Request, r *sarCase, index uint64, data []byte) error {
 	l, err := c.Judge.OpenLeaf(index, append([]byte(nil), data...))
 	if err != nil {
 		return err
 	}
 	defer c.Judge.DropLeaf()
-	if l.Kind() != sarScreenFilter || l.Text("agentId") != r.record.Text("agentId") || !sameParty(&l, &r.record) {
+	if l.Kind() != sarScreenFilter || !sameParty(&l, &r.record) {
 		return nil
 	}
 	amount, at := edge.RecordAmount(&l), l.Instant("screenedAt")
@@ -176,9 +191,15 @@ func (a *activity) take(c *border.Request, r *sarCase, index uint64, data []byte
 	a.last = at
 	a.count++
 	a.total = a.total.Plus(amount)
-	if l.Text("verdict") == "PROCEED" {
-		a.proceeds++
-		a.paid = a.paid.Plus(amount)
+	a.agents[l.Text("agentId")] = true
+	d, err := c.Judge.Disposition(&l, true)
+	if err != nil {
+		return err
+	}
+	paid, ahead := d.WentAhead(&l)
+	if ahead {
+		a.ahead++
+		a.paid = a.paid.Plus(paid)
 	}
 	if len(a.items) == sarActivityMax {
 		a.whole = false
@@ -187,16 +208,13 @@ func (a *activity) take(c *border.Request, r *sarCase, index uint64, data []byte
 	var m strictjson.Members
 	l.CopyTo(&m, "txnId", "screenedAt", "verdict", "rule")
 	m.Raw("amount", l.Raw("_request", "amount"))
-	disposition := ""
-	if later, decided := c.Published().Disposition(index); decided {
-		d, err := c.Judge.LoadLeaf(later)
-		if err != nil {
-			return err
-		}
-		disposition = d.Text("disposition")
-		c.Judge.DropLeaf()
-	}
+	disposition := d.Said.Disposition
 	m.TextOrNull("disposition", disposition)
+	l.CopyTo(&m, "agentId")
+	m.Bool("wentAhead", ahead)
+	if ahead {
+		m.USD("paidUSDC", paid)
+	}
 	a.items = append(a.items, m)
 	a.rows = append(a.rows, []string{l.Text("txnId"), l.Text("screenedAt"), string(l.Raw("_request", "amount")), l.Text("verdict"), l.Text("rule"), disposition,
 		l.Text("_request", "chain"), l.Text("_request", "rail"), l.Text("_request", "cpName"), l.Text("_request", "cpWallet")})
@@ -209,6 +227,9 @@ func sameParty(a, b *edge.Leaf) bool {
 	if wallet := engine.CanonicalWallet(b.Text("_request", "cpWallet")); wallet != "" {
 		return engine.CanonicalWallet(a.Text("_request", "cpWallet")) == wallet
 	}
+	if b.Text("_request", "cpName") == "" {
+		return a.Text("agentId") == b.Text("agentId") && a.Text("_request", "cpName") == "" && a.Text("_request", "cpWallet") == ""
+	}
 	return ofac.NormaliseName(a.Text("_request", "cpName")) == ofac.NormaliseName(b.Text("_request", "cpName"))
 }
 
@@ -218,7 +239,8 @@ func (a *activity) members() (m strictjson.Members) {
 	m.Int("count", int64(a.count))
 	m.Name("totalUSDC")
 	m = engine.AppendUSD(m, a.total)
-	m.Int("proceeded", int64(a.proceeds))
+	m.Int("agents", int64(len(a.agents)))
+	m.Int("proceeded", int64(a.ahead))
 	m.Name("proceededUSDC")
 	m = engine.AppendUSD(m, a.paid)
 	m.Bool("complete", a.whole)
@@ -236,6 +258,49 @@ func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
 		return len(moves) < sarHistoryMax
 	})
 	return moves, err
+}
+
+func agentsInWords(count int) string {
+	if count == 1 {
+		return "this agent"
+	}
+	return strconv.Itoa(count) + " agents"
+}
+
+// openQuestion is what a skeleton leaves to people.
+var openQuestion = regexp.MustCompile(`\[[^\[\]]*\?\]`)
+
+// checkNarrative refuses to call a report ready, or filed, whose narrative nobody has written.
+func checkNarrative(c *border.Request, r *sarCase, said string) error {
+	if said == "" {
+		moves, err := sarHistory(c, r)
+		if err != nil {
+			return err
+		}
+		for i := range moves {
+			if text := moves[i].Text("narrative"); text != "" {
+				said = text
+			}
+		}
+	}
+	switch {
+	case strings.TrimSpace(said) == "":
+		return edge.MissingField("narrative", "narrative is required: what the packet shows until then is a skeleton")
+	case openQuestion.MatchString(said):
+		return edge.InvalidField("narrative", "is a skeleton still: answer what stands in brackets")
+	}
+	opened, err := c.Judge.LoadLeaf(r.row.First)
+	if err != nil {
+		return err
+	}
+	did, err := sarActivity(c, r)
+	if err != nil {
+		return err
+	}
+	if bare := openQuestion.ReplaceAllString(sarSkeleton(&r.record, &opened, did), ""); strings.Join(strings.Fields(bare), " ") == strings.Join(strings.Fields(said), " ") {
+		return edge.InvalidField("narrative", "is the skeleton without its questions: answer them")
+	}
+	return nil
 }
 
 // sarSkeleton writes what the records say as sentences, with brackets for what people must
@@ -256,8 +321,8 @@ func sarSkeleton(l, opened *edge.Leaf, did *activity) string {
 	}
 	say("On ", l.Text("screenedAt"), " the agent ", l.Text("agentName"), " (", l.Text("agentId"), ") of ", l.Text("operatorLegalName"),
 		" asked for a payment of ", string(l.Raw("_request", "amount")), " USD to ", party, ". It was held for review by ", l.Text("rule"), ": ", l.Text("reason"), "\n\n")
-	say("From ", string(did.from.AppendTime(nil)), " to ", string(did.to.AppendTime(nil)), " this agent asked for ", strconv.Itoa(did.count), " payments to the same counterparty, ",
-		string(engine.AppendUSD(nil, did.total)), " USD in all; ", strconv.Itoa(did.proceeds), " of them, ", string(engine.AppendUSD(nil, did.paid)), " USD, went ahead.")
+	say("From ", string(did.from.AppendTime(nil)), " to ", string(did.to.AppendTime(nil)), " ", agentsInWords(len(did.agents)), " asked for ", strconv.Itoa(did.count), " payments to the same counterparty, ",
+		string(engine.AppendUSD(nil, did.total)), " USD in all; ", strconv.Itoa(did.ahead), " of them, ", string(engine.AppendUSD(nil, did.paid)), " USD, went ahead.")
 	if !did.whole {
 		say(" There are more than are counted here.")
 	}

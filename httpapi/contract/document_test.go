@@ -144,7 +144,7 @@ func TestCheckHoldsAnyNumber(t *testing.T) {
 func TestCheckRefusesAnUndeclaredHeader(t *testing.T) {
 	c := loaded(t)
 	x := &Exchange{
-		Method: "GET", Path: "/v1/key", Status: 200, Body: []byte(`{"keyId":"k","name":"n","roles":["ops"],"owner":null,"expiresAt":null,"sessions":0}`),
+		Method: "GET", Path: "/v1/key", Status: 200, Body: []byte(`{"keyId":"k","name":"n","roles":["ops"],"person":null,"owner":null,"expiresAt":null,"sessions":0}`),
 		Header: http.Header{
 			"Content-Type": {"application/json"}, "X-Request-Id": {"req_x"}, "X-Railguard-Node": {"n1"}, "X-Railguard-Index": {"7"}, "X-Railguard-Role": {"leader"},
 		},

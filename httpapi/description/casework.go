@@ -63,7 +63,7 @@ var caseworkOperations = []Operation{
 	{
 		Name: "withdrawAct", Route: "POST /v1/proposals/{id}/withdraw", Tag: "reviews", Scope: Institution, Roles: "reviewer policy",
 		Summary:    "Withdraw a proposal",
-		Text:       "A proposed disposition is withdrawn by another person alone; anything else by its proposer, too.",
+		Text:       "Whoever may do the act takes it back, its proposer too.",
 		Parameters: "id timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Reason *string `json:"reason,omitempty" length:"-FieldMax"`
@@ -78,8 +78,9 @@ var caseworkOperations = []Operation{
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
 			{Name: "state"},
-			{Name: "rule"},
+			{Name: "rule", Text: "one of the rules that triggered, whichever decided"},
 			{Name: "agentId"},
+			{Name: "payeeOf", Text: "a transaction under review: only cases in which the same party is paid"},
 			{Name: "operator"},
 			{Name: "minAmount", Of: Number(""), Tags: `range:"0-"`},
 			{Name: "maxAmount", Of: Number(""), Tags: `range:"0-"`},
@@ -94,7 +95,7 @@ var caseworkOperations = []Operation{
 			Data       []QueueItem `json:"data"`
 			NextCursor *string     `json:"nextCursor"`
 			AsOfIndex  int64       `json:"asOfIndex"`
-		}{}, Example: `{"data": [{"txnId": "txn_ntpya6px", "rule": "R10_SINGLE_TX_LIMIT", "reason": "The amount is above the single transaction limit of the agent.", "amount": 50, "chain": null, "rail": null, "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "cpName": null, "cpWallet": null, "screenedAt": "2026-03-22T03:33:28.589Z", "ageSeconds": 0, "slaDueAt": null, "slaBreached": false, "proposed": null, "assignee": null, "leaseUntil": null, "comments": 0, "priority": 2, "similarOpen": 5, "state": "open"}], "nextCursor": "cXVldWUuLTpmLmY", "asOfIndex": 16}`}},
+		}{}, Example: `{"data": [{"txnId": "txn_ntpya6px", "rule": "R10_SINGLE_TX_LIMIT", "reason": "The amount is above the single transaction limit of the agent.", "rules": ["R10_SINGLE_TX_LIMIT"], "gravestRule": "R10_SINGLE_TX_LIMIT", "gravity": "limit", "amount": 50, "chain": null, "rail": null, "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "cpName": null, "cpWallet": null, "screenedAt": "2026-03-22T03:33:28.589Z", "ageSeconds": 0, "slaDueAt": null, "slaBreached": false, "proposed": null, "assignee": null, "leaseUntil": null, "comments": 0, "priority": 3, "similarOpen": 5, "samePayeeOpen": 0, "state": "open"}], "nextCursor": "cXVldWUuLTpmLmY", "asOfIndex": 16}`}},
 	},
 	{
 		Name: "reviewMany", Route: "POST /v1/queue/bulk", Tag: "reviews", Scope: Owner, Roles: "reviewer",

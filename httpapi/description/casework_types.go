@@ -8,28 +8,32 @@ type DisposedRecord struct {
 }
 
 type QueueItem struct {
-	TxnID             string    `json:"txnId"`
-	Rule              RuleCode  `json:"rule"`
-	Reason            string    `json:"reason"`
-	Amount            Number    `json:"amount"`
-	Chain             *string   `json:"chain"`
-	Rail              *string   `json:"rail"`
-	AgentID           string    `json:"agentId"`
-	AgentName         string    `json:"agentName"`
-	OperatorLegalName string    `json:"operatorLegalName"`
-	CpName            *string   `json:"cpName"`
-	CpWallet          *string   `json:"cpWallet"`
-	ScreenedAt        Time      `json:"screenedAt"`
-	AgeSeconds        int64     `json:"ageSeconds"`
-	SLADueAt          *string   `json:"slaDueAt" format:"date-time" doc:"until when it may wait by the policy's review.sla"`
-	SLABreached       bool      `json:"slaBreached"`
-	Proposed          *Proposed `json:"proposed" doc:"what one person proposed and another has to confirm"`
-	Assignee          *string   `json:"assignee"`
-	LeaseUntil        *string   `json:"leaseUntil" format:"date-time"`
-	Comments          int64     `json:"comments"`
-	Priority          int64     `json:"priority"`
-	SimilarOpen       int64     `json:"similarOpen"`
-	State             string    `json:"state"`
+	TxnID             string     `json:"txnId"`
+	Rule              RuleCode   `json:"rule" doc:"the rule that decided"`
+	Reason            string     `json:"reason"`
+	Rules             []RuleCode `json:"rules" doc:"all rules that triggered, in the order of the rule set"`
+	GravestRule       RuleCode   `json:"gravestRule" doc:"the one of them that may mean the most"`
+	Gravity           string     `json:"gravity" enum:"conduct limit pattern party" doc:"how much it may mean: party, that somebody may be listed or a place embargoed"`
+	Amount            Number     `json:"amount"`
+	Chain             *string    `json:"chain"`
+	Rail              *string    `json:"rail"`
+	AgentID           string     `json:"agentId"`
+	AgentName         string     `json:"agentName"`
+	OperatorLegalName string     `json:"operatorLegalName"`
+	CpName            *string    `json:"cpName"`
+	CpWallet          *string    `json:"cpWallet"`
+	ScreenedAt        Time       `json:"screenedAt"`
+	AgeSeconds        int64      `json:"ageSeconds"`
+	SLADueAt          *string    `json:"slaDueAt" format:"date-time" doc:"until when it may wait by the policy's review.sla"`
+	SLABreached       bool       `json:"slaBreached"`
+	Proposed          *Proposed  `json:"proposed" doc:"what one person proposed and another has to confirm"`
+	Assignee          *string    `json:"assignee"`
+	LeaseUntil        *string    `json:"leaseUntil" format:"date-time"`
+	Comments          int64      `json:"comments"`
+	Priority          int64      `json:"priority" doc:"1 to 8: twice the gravity, one less below 10,000 USD"`
+	SimilarOpen       int64      `json:"similarOpen" doc:"open cases of the same agent that triggered the rule which decided this one; this one counts"`
+	SamePayeeOpen     int64      `json:"samePayeeOpen" doc:"open cases in which the same party is paid; this one counts; 0: the call does not say who is paid"`
+	State             string     `json:"state"`
 }
 
 type QueueEvent struct {
@@ -101,6 +105,13 @@ type SARSummary struct {
 	DueAt       Time     `json:"dueAt"`
 	Overdue     bool     `json:"overdue"`
 	EscalatedBy string   `json:"escalatedBy"`
+
+	AgentID           string  `json:"agentId,omitempty" doc:"this and the next five: in the list"`
+	AgentName         string  `json:"agentName,omitempty"`
+	OperatorLegalName string  `json:"operatorLegalName,omitempty"`
+	CpName            *string `json:"cpName,omitempty" doc:"who is paid"`
+	CpWallet          *string `json:"cpWallet,omitempty"`
+	Amount            Number  `json:"amount,omitempty"`
 }
 
 type SARPacket struct {
@@ -121,7 +132,8 @@ type SARPacket struct {
 		To            Time   `json:"to"`
 		Count         int64  `json:"count"`
 		TotalUSDC     Number `json:"totalUSDC"`
-		Proceeded     int64  `json:"proceeded"`
+		Agents        int64  `json:"agents" doc:"how many agents asked for them"`
+		Proceeded     int64  `json:"proceeded" doc:"that went ahead: PROCEED, approved or settled, and not released"`
 		ProceededUSDC Number `json:"proceededUSDC"`
 		Complete      bool   `json:"complete"`
 		Transactions  []Free `json:"transactions" each:"{\"x-free\": \"txnId, screenedAt, verdict, rule, amount, disposition\"}"`
@@ -149,6 +161,11 @@ type Alert struct {
 	Text              string    `json:"text"`
 	State             string    `json:"state" enum:"open acknowledged"`
 	OpenedAt          Time      `json:"openedAt"`
+	DueAt             Time      `json:"dueAt" doc:"until when it may wait: as long as a review (review.sla), or 72 hours"`
+	Overdue           bool      `json:"overdue"`
+	Assignee          *string   `json:"assignee" doc:"who works on it"`
+	LeaseUntil        *string   `json:"leaseUntil" format:"date-time"`
+	Comments          int64     `json:"comments"`
 	ListVersion       int64     `json:"listVersion,omitempty"`
 	TxnID             string    `json:"txnId,omitempty"`
 	AgentID           string    `json:"agentId,omitempty"`
@@ -196,6 +213,7 @@ type QueueFilter struct {
 	State       any `json:"state,omitempty"`
 	Rule        any `json:"rule,omitempty"`
 	AgentID     any `json:"agentId,omitempty"`
+	PayeeOf     any `json:"payeeOf,omitempty"`
 	Operator    any `json:"operator,omitempty"`
 	MinAmount   any `json:"minAmount,omitempty"`
 	MaxAmount   any `json:"maxAmount,omitempty"`

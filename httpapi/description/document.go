@@ -47,7 +47,7 @@ var besides = []any{Error{}, Problem{}, GuestError{}, BatchPayment{}}
 
 // Operations returns all operations of the public API.
 func Operations() []Operation {
-	return slices.Concat(paymentsOperations, evidenceOperations, caseworkOperations, sanctionsOperations, registryOperations, rulebookOperations, operationsOperations)
+	return slices.Concat(paymentsOperations, evidenceOperations, caseworkOperations, workOperations, sanctionsOperations, learningOperations, partiesOperations, registryOperations, rulebookOperations, operationsOperations)
 }
 
 // Document returns the OpenAPI document of all operations.

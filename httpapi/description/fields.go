@@ -120,6 +120,7 @@ var meanings = map[string]string{
 	"entries":                  "its entries, a list of objects",
 	"eventId":                  "the id of an event",
 	"expiresAt":                "until when",
+	"fields":                   "the values of a form's fields, an object of texts",
 	"filter":                   "which cases: an object with the filters of GET /v1/queue",
 	"fleetId":                  "a fleet's id",
 	"fleetName":                "its name",

@@ -9,6 +9,7 @@ var operationsOperations = []Operation{
 			KeyID     string   `json:"keyId"`
 			Name      string   `json:"name"`
 			Roles     []string `json:"roles" each:"{\"enum\": [\"operator\", \"screener\", \"reviewer\", \"auditor\", \"policy\", \"ops\", \"admin\", \"settler\", \"viewer\", \"gateway\"]}"`
+			Person    *string  `json:"person" doc:"the person whom the key names, whose acts its calls are; null: nobody"`
 			Owner     *string  `json:"owner" doc:"whose key it is: an operator (opr_…) or a caller (cal_…); null: the institution's"`
 			ExpiresAt *string  `json:"expiresAt" format:"date-time"`
 			Sessions  int64    `json:"sessions" doc:"how often the key's sessions in the console were ended"`

@@ -282,6 +282,7 @@ var rulebookOperations = []Operation{
 			{Name: "cpDateOfBirth"},
 			{Name: "cpAddress"},
 			{Name: "txnId", Text: "cleared pairs are held against what this payment says of the party"},
+			{Name: "snapshotId", Text: "a list that is staged or was active, in place of the active one"},
 			{Name: "explain", Text: "with the numbers that made the score", Of: "", Tags: `enum:"true false"`},
 		},
 		Answers:  []Answer{{Status: 200, Of: Matches{}}},
@@ -296,6 +297,7 @@ var rulebookOperations = []Operation{
 		Body: &Body{Of: struct {
 			Name          *string `json:"name,omitempty" length:"-NameRunesMax"`
 			Wallet        *string `json:"wallet,omitempty" length:"-FieldMax"`
+			SnapshotID    *string `json:"snapshotId,omitempty" length:"-FieldMax" doc:"a list that is staged or was active, in place of the active one"`
 			CpType        *string `json:"cpType,omitempty" length:"-FieldMax"`
 			CpCountry     *string `json:"cpCountry,omitempty" length:"-FieldMax"`
 			CpDateOfBirth *string `json:"cpDateOfBirth,omitempty" length:"-FieldMax"`

@@ -100,6 +100,14 @@ type Job struct {
 		InexactIDs []string `json:"inexactIds"`
 		Truncated  bool     `json:"truncated"`
 	} `json:"agents"`
+	Saved struct {
+		Count           int64        `json:"count" doc:"calls that waited for an officer, and would not wait under the candidate"`
+		Approved        int64        `json:"approved" doc:"that officers approved until the last record that was read"`
+		Refused         int64        `json:"refused" doc:"that they rejected or escalated"`
+		Undecided       int64        `json:"undecided"`
+		Truncated       bool         `json:"truncated" doc:"there were more than are followed"`
+		RefusedExamples []JobExample `json:"refusedExamples"`
+	} `json:"saved" doc:"what officers said of the reviews that the candidate saves"`
 	NotHeld struct {
 		Rules []struct {
 			Rule    string `json:"rule"`
@@ -111,14 +119,16 @@ type Job struct {
 		OfficerDecisions int64 `json:"officerDecisions"`
 		Unreadable       int64 `json:"unreadable"`
 	} `json:"notHeld"`
-	Examples []struct {
-		TxnID      string  `json:"txnId"`
-		AgentID    string  `json:"agentId,omitempty"`
-		ScreenedAt Time    `json:"screenedAt"`
-		AmountUSDC Number  `json:"amountUSDC"`
-		Recorded   JobSide `json:"recorded"`
-		Candidate  JobSide `json:"candidate"`
-	} `json:"examples"`
+	Examples []JobExample `json:"examples"`
+}
+
+type JobExample struct {
+	TxnID      string  `json:"txnId"`
+	AgentID    string  `json:"agentId,omitempty"`
+	ScreenedAt Time    `json:"screenedAt"`
+	AmountUSDC Number  `json:"amountUSDC"`
+	Recorded   JobSide `json:"recorded"`
+	Candidate  JobSide `json:"candidate"`
 }
 
 type RetroRun struct {

@@ -86,6 +86,9 @@ type SanctionsCase struct {
 	OpenedAt          Time           `json:"openedAt"`
 	DueAt             Time           `json:"dueAt" doc:"the end of the tenth business day in New York"`
 	Overdue           bool           `json:"overdue"`
+	Assignee          *string        `json:"assignee" doc:"who works on it"`
+	LeaseUntil        *string        `json:"leaseUntil" format:"date-time"`
+	Comments          int64          `json:"comments"`
 	Count             int64          `json:"count" doc:"how many payments it has"`
 	AmountUSDC        Number         `json:"amountUSDC" doc:"their sum"`
 	FirstTxnID        string         `json:"firstTxnId"`

@@ -3,10 +3,13 @@ package description
 // parameters are shared by several operations, by name.
 var parameters = []Pair{
 	{"txnId", readObject(`{"name": "txnId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
+	{"partyId", readObject(`{"name": "partyId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"limit", readObject(`{"name": "limit", "in": "query", "description": "1 to 500, default 50", "schema": {"type": "integer", "minimum": 1, "maximum": 500}}`)},
 	{"cursor", readObject(`{"name": "cursor", "in": "query", "description": "goes on where a page ended: its nextCursor", "schema": {"type": "string", "maxLength": 256, "minLength": 1}}`)},
 	{"order", readObject(`{"name": "order", "in": "query", "description": "asc: the oldest first; default: the newest first", "schema": {"type": "string", "enum": ["asc", "desc"]}}`)},
 	{"id", readObject(`{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}`)},
+	{"itemId", readObject(`{"name": "itemId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
+	{"name", readObject(`{"name": "name", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"agentId", readObject(`{"name": "agentId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"entry", readObject(`{"name": "entry", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"level", readObject(`{"name": "level", "in": "path", "required": true, "schema": {"type": "string"}}`)},

@@ -156,6 +156,9 @@ func listKeys(c *border.Request) (border.Answer, error) {
 		m.Text("prefix", key.Prefix)
 		keys.WriteAPIKey(&m, key)
 		m.TextOrNull("owner", key.Owner)
+		if key.SignedIn != "" {
+			m.Bool("signsIn", true)
+		}
 		m.Int("liveSecrets", int64(len(liveSecrets(key, now))))
 		if key.OldUntil > now {
 			m.Time("oldSecretUntil", key.OldUntil)
@@ -225,6 +228,7 @@ func showOwnKey(c *border.Request) (border.Answer, error) {
 	m.Text("keyId", c.Key.ID)
 	m.Text("name", c.Key.Name)
 	m.Texts("roles", edge.RoleList(c.Key.Roles))
+	m.TextOrNull("person", c.Key.Person)
 	m.TextOrNull("owner", c.Key.Owner)
 	if c.Key.Expires == 0 {
 		m.Null("expiresAt")

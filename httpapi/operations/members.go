@@ -14,6 +14,7 @@ var (
 var operationsBodies = map[string]strictjson.Shape{
 	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "caller", "person", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
 	"POST /admin/keys/{id}/rotate":          whySaid.With("overlap"),
+	"POST /admin/passkeys":                  strictjson.Names("name", "passkeyId", "publicKey", "proof").With("proof"),
 	"POST /admin/cluster-secret/reseal":     whySaid.With("from"),
 	"POST /admin/log-level":                 strictjson.Names("level"),
 	"POST /admin/signing-key/rotate":        strictjson.Names("for", "emergency", "revoke", "reason"),
@@ -23,6 +24,7 @@ var operationsBodies = map[string]strictjson.Shape{
 // operationsQueries are the query parameters of the room's routes on the admin listener.
 var operationsQueries = map[string][]string{
 	"GET /admin/keys":               {"limit", "cursor", "order"},
+	"GET /admin/passkeys":           {"limit", "cursor", "order"},
 	"GET /debug/pprof/profile":      profiling,
 	"GET /debug/pprof/trace":        profiling,
 	"GET /debug/pprof/symbol":       profiling,

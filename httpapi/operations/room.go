@@ -9,6 +9,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/cluster/report"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/seal"
@@ -17,6 +18,10 @@ import (
 // Deps is what the room needs from the rest of the program.
 type Deps struct {
 	Operations Operations
+	Proposer   border.Proposer
+	Published  border.Published
+	Records    border.Records
+	Node       string
 	Secrets    *seal.Secrets
 	Logger     *slog.Logger
 	Intake     Intake
@@ -56,7 +61,7 @@ func Open(deps Deps) *Room {
 func (o *Room) Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute()}, ownKeyRoutes()), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
-		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock, "clock.confirmed": renderTime, "key.created": renderKey, "key.rotated": renderKey},
+		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock, "clock.confirmed": renderTime, "key.created": renderKey, "key.rotated": renderKey, "key.reinstated": renderKey, leaf.KindPasskeyAdded: renderPasskey, leaf.KindPasskeyRemoved: renderPasskey},
 	}
 }
 

@@ -285,7 +285,7 @@ func (b *Room) diffLists(c *border.Request) (border.Answer, error) {
 	m.Text("to", edge.SnapshotID(info.Digest))
 	m.Object("added", entriesMembers(to, diff.Added, diffListed))
 	m.Object("removed", entriesMembers(from, diff.Removed, diffRemoved))
-	m.Object("changed", entriesMembers(to, diff.Changed, diffListed))
+	m.Object("changed", changedMembers(from, to, diff.Changed, diffListed))
 	m.Object("addressesAdded", addressesMembers(diff.AddressesAdded, diffListed))
 	m.Object("addressesRemoved", addressesMembers(diff.AddressesRemoved, diffRemoved))
 	return c.Reply(http.StatusOK, m), nil
@@ -298,15 +298,18 @@ func entriesMembers(list *ofac.Index, uids []uint32, most int) strictjson.Member
 		if !known {
 			continue
 		}
-		var m strictjson.Members
-		m.Text("uid", strconv.FormatUint(uint64(uid), 10))
-		m.Text("name", entry.Primary)
-		m.Text("type", entry.Type.String())
-		m.Text("list", entry.List)
-		m.Texts("programs", entry.Programs)
-		items = append(items, m)
+		items = append(items, entryMembers(&entry))
 	}
 	return counted(len(uids), items)
+}
+
+func entryMembers(entry *ofac.Entry) (m strictjson.Members) {
+	m.Text("uid", strconv.FormatUint(uint64(entry.UID), 10))
+	m.Text("name", entry.Primary)
+	m.Text("type", entry.Type.String())
+	m.Text("list", entry.List)
+	m.Texts("programs", entry.Programs)
+	return m
 }
 
 func addressesMembers(addresses []ofac.ListedWallet, most int) strictjson.Members {

@@ -6,13 +6,14 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/httpapi/border"
 	"railguard/ofac"
 )
 
 // matchName is GET /v1/match?name=&wallet=&cpType=: the matches that a screening call would
-// find. It changes nothing and leaves no record.
-func matchName(c *border.Request) (border.Answer, error) {
+// find, on the active list or on the one that snapshotId names. It changes nothing and leaves no record.
+func (b *Room) matchName(c *border.Request) (border.Answer, error) {
 	name, wallet := c.Query("name"), c.Query("wallet")
 	kind := ofac.PartyUnknown
 	for _, parameter := range []string{"cpType", "type"} { // Two names of one parameter.
@@ -44,11 +45,11 @@ func matchName(c *border.Request) (border.Answer, error) {
 	if _, err := c.NormaliseQuery("wallet", engine.CanonicalWallet); err != nil {
 		return border.Answer{}, err
 	}
-	list, err := c.Judge.ActiveList()
+	list, info, err := b.askedList(c)
 	if err != nil {
 		return border.Answer{}, err
 	}
-	question := edge.MatchQuestion{Name: name, Wallet: wallet, Type: kind}
+	question := edge.MatchQuestion{Name: name, Wallet: wallet, Type: kind, Info: info}
 	if err := matchContext(c, &question); err != nil {
 		return border.Answer{}, err
 	}
@@ -64,6 +65,21 @@ func matchName(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	return c.Reply(http.StatusOK, m), nil
+}
+
+// askedList is the list that a question is for.
+func (b *Room) askedList(c *border.Request) (*ofac.Index, *wire.ListInfo, error) {
+	id := c.Query("snapshotId")
+	if id == "" {
+		list, err := c.Judge.ActiveList()
+		return list, nil, err
+	}
+	info, err := knownList(c, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := b.openList(c, info)
+	return list, info, err
 }
 
 // matchContext reads cpCountry, cpDateOfBirth, cpAddress and explain.

@@ -215,7 +215,7 @@ func snapshotOf(history []*wire.ListInfo, version uint64) string {
 // retroEntry sums the hits of one entry.
 type retroEntry struct {
 	uid             uint32
-	payments, paid  uint64 // All payments, and those that proceeded at once.
+	payments, paid  uint64 // All payments, and those that went ahead.
 	amount, settled engine.USD
 	wallets, listed bool
 	first, last     engine.Time
@@ -288,7 +288,11 @@ func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 				return false
 			}
 			defer c.Judge.DropLeaf()
-			r.add(&l)
+			paid, ahead, err := wentAhead(c, &l)
+			if failed = err; err != nil {
+				return false
+			}
+			r.add(&l, paid, ahead)
 			return r.hits < retroHitsRead
 		})
 		border.ChargeLooked(c, scanned.Examined)
@@ -307,7 +311,31 @@ func (r *retroReport) read(c *border.Request, begun *edge.Leaf) error {
 	}
 }
 
-func (r *retroReport) add(l *edge.Leaf) {
+// wentAhead tells of a hit whether its payment was made, and how much that was. It reads what became of
+// the payment since, and not what the hit says of its verdict.
+func wentAhead(c *border.Request, hit *edge.Leaf) (paid engine.USD, ahead bool, err error) {
+	at, is := c.Judge.Terms.IDs.ParseTxn(hit.Text("txnId"))
+	if !is {
+		return 0, false, nil // A party.
+	}
+	record, err := c.Judge.LoadLeaf(at)
+	if edge.IsGone(err) || err == nil && record.Record == nil {
+		paid, _ = engine.ParseUSD(hit.Raw("amountUSDC"))
+		return paid, hit.Text("verdict") == engine.Proceed.String(), nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer c.Judge.DropLeaf()
+	d, err := c.Judge.Disposition(&record, true)
+	if err != nil {
+		return 0, false, err
+	}
+	paid, ahead = d.WentAhead(&record)
+	return paid, ahead, nil
+}
+
+func (r *retroReport) add(l *edge.Leaf, paid engine.USD, ahead bool) {
 	if l.Index > r.query.After {
 		switch {
 		case len(r.items) < r.query.Limit:
@@ -319,7 +347,7 @@ func (r *retroReport) add(l *edge.Leaf) {
 			r.next = r.query.After
 		}
 	}
-	r.all.add(l)
+	r.all.add(l, paid, ahead)
 	for _, v := range l.Value.GetArray("entries") {
 		uid := uint32(v.GetUint())
 		entry := r.entries[uid]
@@ -331,11 +359,11 @@ func (r *retroReport) add(l *edge.Leaf) {
 			entry = &retroEntry{uid: uid}
 			r.entries[uid] = entry
 		}
-		entry.add(l)
+		entry.add(l, paid, ahead)
 	}
 }
 
-func (e *retroEntry) add(l *edge.Leaf) {
+func (e *retroEntry) add(l *edge.Leaf, paid engine.USD, ahead bool) {
 	e.wallets, e.listed = e.wallets || l.Flag("wallet"), e.listed || l.Flag("listed")
 	if !l.Has("txnId") {
 		e.partyCount++
@@ -356,8 +384,8 @@ func (e *retroEntry) add(l *edge.Leaf) {
 	}
 	e.last = max(e.last, at)
 	e.payments, e.amount = e.payments+1, e.amount.Plus(amount)
-	if l.Text("verdict") == engine.Proceed.String() {
-		e.paid, e.settled = e.paid+1, e.settled.Plus(amount)
+	if ahead {
+		e.paid, e.settled = e.paid+1, e.settled.Plus(paid)
 	}
 	if len(e.txns) < retroExamples {
 		e.txns = append(e.txns, l.Text("txnId"))

@@ -58,7 +58,7 @@ func (b *Room) EndJobs() { b.Jobs.Close() }
 // Table returns what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name", "asOf", "replace", "list", "listName", "authority", "effect", "format", "families", "maxAge", "remove"}},
+		Public: border.ConcatRoutes(policyRoutes(), b.listRoutes(), b.matchRoutes(), b.backtestRoutes(), b.shadowRoutes(), retroRoutes()), Admin: b.uploadRoutes(), Queries: map[string][]string{"POST /v1/ofac/snapshots": {"name", "asOf", "replace", "list", "listName", "authority", "effect", "format", "families", "maxAge", "remove"}},
 		Renderers: map[string]border.Renderer{
 			"policy.activated": renderPolicy, "list.staged": renderStaged, "list.activated": renderActivation, "list.synced": renderSynced,
 			"cleared.added": renderCleared, "cleared.removed": renderCleared, "retro.begun": renderRetro,
@@ -153,10 +153,10 @@ func (b *Room) listRoutes() []border.Route {
 	}
 }
 
-func matchRoutes() []border.Route {
+func (b *Room) matchRoutes() []border.Route {
 	return []border.Route{
-		{Method: http.MethodGet, Path: "/v1/match", Handle: matchName},
-		{Method: http.MethodPost, Path: "/v1/match", Handle: border.AskByBody(matchName)},
+		{Method: http.MethodGet, Path: "/v1/match", Handle: b.matchName},
+		{Method: http.MethodPost, Path: "/v1/match", Handle: border.AskByBody(b.matchName)},
 		{Method: http.MethodGet, Path: "/v1/cleared", Handle: listCleared},
 		{Method: http.MethodPost, Path: "/v1/cleared", Handle: clearPair},
 		{Method: http.MethodDelete, Path: "/v1/cleared/{id}", Handle: removeCleared},

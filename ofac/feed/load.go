@@ -111,7 +111,7 @@ func LoadFiles(files []File, report func(Progress)) (Loaded, error) {
 		return Loaded{}, newRefusal(ReasonTooLarge, "more than %d files", FolderFilesMax)
 	}
 	for i := range files {
-		if err := l.addFile(&files[i]); err != nil {
+		if err := l.addFile(&files[i], true); err != nil {
 			return Loaded{}, inFile(files[i].Name, err)
 		}
 	}
@@ -139,6 +139,7 @@ type loader struct {
 	report    func(Progress)
 	documents []*document
 	open      []io.Closer
+	nested    int64 // Bytes of packed members of archives.
 	read      int64 // Bytes of the documents that are already read.
 	total     int64
 	warnings  []string
@@ -163,13 +164,22 @@ func (l *loader) closeFiles() {
 	l.open = nil
 }
 
-// addFile identifies a file in memory and adds its documents.
-func (l *loader) addFile(file *File) error {
+// addFile identifies a file in memory and adds its documents. Of an archive whose members are packed
+// themselves, as when several of OFAC's archives are sent at once, it adds what they hold; nests allows that.
+func (l *loader) addFile(file *File, nests bool) error {
 	members, err := openStored(bytes.NewReader(file.Data), int64(len(file.Data)))
 	if err != nil {
 		return err
 	}
 	for i := range members {
+		if inner, err := l.readPacked(&members[i], nests); err != nil {
+			return inFile(file.Name+"/"+members[i].name, err)
+		} else if inner != nil {
+			if err := l.addFile(inner, false); err != nil {
+				return inFile(file.Name+"/"+members[i].name, err)
+			}
+			continue
+		}
 		d := &document{name: file.Name, data: file.Data, size: int64(len(file.Data)), member: i}
 		kind, ok := KindOf(filepath.Base(file.Name))
 		if len(members) > 1 || !ok && members[i].name != "" {
@@ -185,6 +195,31 @@ func (l *loader) addFile(file *File) error {
 		l.documents = append(l.documents, d)
 	}
 	return nil
+}
+
+// readPacked reads a member of an archive that is packed itself; nil: it is none, or may not be one.
+func (l *loader) readPacked(m *member, nests bool) (*File, error) {
+	if m.name == "" || !nests {
+		return nil, nil
+	}
+	content, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	head := make([]byte, markBytesMax)
+	n, err := io.ReadFull(content, head)
+	if err != nil || compressionOf(head[:n]) == compressionNone {
+		return nil, nil // Whoever reads it as a document says what is wrong with it.
+	}
+	data, err := io.ReadAll(io.LimitReader(content, CompressedBytesMax+1-l.nested))
+	if err != nil {
+		return nil, err
+	}
+	if l.nested += int64(len(data)); l.nested > CompressedBytesMax {
+		return nil, newRefusal(ReasonTooLarge, "the packed files in an archive have more than %d bytes", CompressedBytesMax)
+	}
+	return &File{Name: filepath.Base(m.name), Data: append(head, data...)}, nil
 }
 
 // tellKind finds the kind of an XML document without a published name.

@@ -272,6 +272,28 @@ func TestLoadFilesTellsByContent(t *testing.T) {
 	requireRefused(t, err, ReasonNoFiles)
 }
 
+// Several packed files in one archive, as a page sends them that were dropped together, are what they
+// hold; an archive in an archive in an archive is not.
+func TestPackedFilesTogether(t *testing.T) {
+	sdn, cons := sample(t, "enhanced/SDN_ENHANCED.XML"), sample(t, "enhanced/cons_enhanced.xml")
+	plain, err := LoadFiles([]File{{"SDN_ENHANCED.XML", sdn}, {"CONS_ENHANCED.XML", cons}}, nil)
+	require.NoError(t, err)
+	first, second := zipped(t, File{"SDN_ENHANCED.XML", sdn}), zipped(t, File{"CONS_ENHANCED.XML", cons})
+	for name, together := range map[string][]File{
+		"OFAC's archives":     {{"SDN_ENHANCED.ZIP", first}, {"CONS_ENHANCED.ZIP", second}},
+		"gzip and Zstandard":  {{"sdn_enhanced.xml.gz", gzipped(t, sdn)}, {"cons_enhanced.xml.zst", zstandard(t, cons)}},
+		"an archive and gzip": {{"a", first}, {"b", gzipped(t, cons)}},
+	} {
+		loaded, err := LoadFiles([]File{{"publication.zip", zipped(t, together...)}}, nil)
+		require.NoError(t, err, name)
+		require.Equal(t, plain.Entities, loaded.Entities, name)
+	}
+	_, err = LoadFiles([]File{{"publication.zip", zipped(t, File{"x.zip", zipped(t, File{"y.zip", first})}, File{"z.zip", second})}}, nil)
+	require.Error(t, err, "one more level")
+	_, err = LoadFiles([]File{{"publication.zip", zipped(t, File{"a.zip", first}, File{"b.zip", first})}}, nil)
+	requireRefused(t, err, ReasonName, "twice")
+}
+
 func TestWarningsAreBounded(t *testing.T) {
 	files := []File{{"sdn_enhanced.xml", sample(t, "enhanced/SDN_ENHANCED.XML")}}
 	for i := range WarningsMax + 10 {

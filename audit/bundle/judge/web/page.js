@@ -109,9 +109,61 @@
     at("more").hidden = at("rows").children.length >= rows.length;
   };
 
+  const make = (name, text, kind) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = print(text);
+    if (kind) made.className = kind;
+    return made;
+  };
+
+  // pairs is a table of names and values.
+  const pairs = (facts) => {
+    const made = make("table"), body = make("tbody");
+    for (const [what, value] of facts) {
+      if (!value) continue;
+      const row = make("tr");
+      row.append(make("th", what), make("td", value));
+      body.append(row);
+    }
+    made.append(body);
+    return made;
+  };
+  const said = (facts) => (facts || []).map((f) => [f.what, f.value]);
+
+  // chapter tells one case.
+  const chapter = (c, number) => {
+    const box = make("article");
+    box.dataset.leaf = c.leaf;
+    const payee = (c.told || []).find((f) => f.what === "name of the counterparty") || (c.told || []).find((f) => f.what === "wallet of the counterparty");
+    box.append(make("h3", number + ". " + c.verdict + ": " + (c.amount || "a payment") + " to " + (payee ? payee.value : "an unnamed counterparty")), make("p", c.reason));
+    if (c.outcome) box.append(make("p", "Officers decided: " + c.outcome + ".", "bold"));
+    else if (c.verdict === "REVIEW") box.append(make("p", "Officers have decided nothing within this bundle.", "bold"));
+    box.append(pairs([["when", c.time], ["transaction", c.txnId], ["rules that fired", (c.rules || []).join(", ")], ["who paid", (c.agent || "nobody with a usable credential") + (c.operator ? ", of " + c.operator : "")], ["list", c.list], ["policy", c.policyVersion ? "version " + c.policyVersion : ""]].concat(said(c.told))));
+    for (const l of c.listed || []) {
+      box.append(make("h4", "On the list: " + (l.name || "entry " + l.uid) + " (" + [l.list, "entry " + l.uid, l.type].filter(Boolean).join(", ") + ")"), make("p", l.how + "."),
+        pairs([["names", (l.names || []).join("; ")], ["programmes", (l.programs || []).join(", ")]].concat(said(l.facts))));
+    }
+    if (c.steps) box.append(make("h4", "What was decided, in the officers’ words"));
+    for (const s of c.steps || []) {
+      box.append(make("p", s.time + " · " + s.what + (s.who ? " · " + s.who : "")));
+      if (s.words) box.append(make("blockquote", s.words));
+    }
+    return box;
+  };
+
+  let chapters = [];
+  const showChapters = (from) => {
+    for (let i = from; i < Math.min(from + 50, chapters.length); i++) at("chapters").append(chapter(chapters[i], i + 1));
+    at("further").hidden = at("chapters").children.length >= chapters.length;
+  };
+
   const show = (answer) => {
     const kind = answer.error ? "refused" : answer.proven ? "proven" : "consistent";
     say(answer.verdict, kind, answer.error ? "" : answer.headline, answer.error || "");
+    chapters = answer.recordsStand ? answer.chapters : [];
+    at("told").textContent = !answer.recordsStand ? "Nothing is told of what is not proven." : answer.cases + (answer.cases === 1 ? " case" : " cases") + ": each decision that did not just proceed, and each that named a listed party." + (answer.cases > chapters.length ? " The first " + chapters.length + " are told here." : "");
+    at("chapters").replaceChildren();
+    showChapters(0);
     list("shown", answer.shown);
     list("notshown", answer.notShown);
     at("whose").textContent = answer.keys.fingerprint ? "Keys " + answer.keys.fingerprint + (answer.keys.given ? ", as you gave them." : ", from the bundle itself: nothing shows whose they are.") : "Nobody's signature was verified.";
@@ -165,6 +217,7 @@
   addEventListener("DOMContentLoaded", async () => {
     at("again").addEventListener("click", judge);
     at("more").addEventListener("click", () => showRows(at("rows").children.length));
+    at("further").addEventListener("click", () => showChapters(at("chapters").children.length));
     choose("folder", false);
     choose("packed", true);
     say("Starting the judge…", "", "", "");

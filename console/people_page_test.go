@@ -1,0 +1,42 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPeopleInTheBrowser: an admin who signed in by the provider makes a key, ends an officer, who
+// does not get in any more, and reinstates him. Whoever is no admin has no such page.
+func TestPeopleInTheBrowser(t *testing.T) {
+	s, provider := byProvider(t, "officers=reviewer,chiefs=admin")
+	require.NoError(t, s.LetOneAct(t.Context()))
+	officer := s.window(0)
+	officer.signInAs(provider, "00u-olga", "olga@bank.example", "officers")
+	officer.at("/people", "Not for this key")
+	chief := s.window(0)
+	chief.signInAs(provider, "00u-carl", "carl@bank.example", "chiefs")
+	chief.at("/people", "People")
+	chief.shows("#people", "olga@bank.example")
+
+	chief.click(".make")
+	chief.types("dialog input[name=name]", "rail")
+	chief.click("dialog input[value=settler]")
+	chief.click("dialog button[type=submit]")
+	chief.shows("dialog .secret", "rg_live_")
+	chief.confirm()
+	chief.shows("#people", "settler")
+
+	row := `[...document.querySelectorAll('#people tr')].find((r) => r.innerText.includes('olga@bank.example'))`
+	chief.value(row + `.querySelector('.end').click()`)
+	chief.confirm()
+	chief.shows("#people", "revoked")
+	provider.Person.Subject, provider.Person.Email, provider.Person.Groups = "00u-olga", "olga@bank.example", []string{"officers"}
+	officer.at("/", "Sign in")
+	officer.click(".provider a")
+	officer.arrives("[role=alert]", "Your access was ended here.")
+	chief.value(row + `.querySelector('.reinstate').click()`)
+	chief.confirm()
+	officer.click(".provider a")
+	officer.arrives("h1", "Overview")
+}

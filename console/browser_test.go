@@ -195,9 +195,18 @@ func (w *tab) shows(selector, text string) {
 	}
 }
 
+// click clicks an element. A page that is brought up to date may replace the element between being
+// found and being clicked; then nothing was clicked, and the new one is.
 func (w *tab) click(selector string) {
 	w.t.Helper()
-	w.do(chromedp.Click(selector, chromedp.ByQuery))
+	w.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			err := chromedp.Click(selector, chromedp.ByQuery).Do(ctx)
+			if err == nil || !strings.Contains(err.Error(), "Could not find node with given id") {
+				return err
+			}
+		}
+	}))
 }
 
 func (w *tab) press(keys ...string) {

@@ -345,7 +345,9 @@ func (s *screening) listMatches(list *ofac.Index) (items []strictjson.Members, t
 		add(walletEvidence("operator", &f.OperatorWallet, list))
 	}
 	if f.PartyListed {
-		add(walletEvidence("counterparty", &f.PartyWallet, list))
+		item := walletEvidence("counterparty", &f.PartyWallet, list)
+		writeCompared(&item, f.PartyWallet.UID, &s.context, list)
+		add(item)
 	}
 	if f.PayerListed {
 		add(walletEvidence("payer", &f.PayerWallet, list))
@@ -358,12 +360,34 @@ func (s *screening) listMatches(list *ofac.Index) (items []strictjson.Members, t
 		truncated = truncated || party.result.Truncated
 		for i := range party.result.Matches {
 			item := nameEvidence(party.name, &party.result.Matches[i], list)
+			if party.name == partyCounterparty {
+				writeCompared(&item, party.result.Matches[i].UID, &s.context, list)
+			}
 			s.writeClearing(&item, party.name, &party.result.Matches[i])
 			add(item)
 		}
 	}
 	addToldEvidence(f, list, add)
 	return items, truncated || f.TextsTruncated() || size > matchesBytesMax
+}
+
+// writeCompared writes each fact that call and list both give of a party, and whether they agree, as
+// it was when the call was judged.
+func writeCompared(item *strictjson.Members, uid uint32, context *ofac.Context, list *ofac.Index) {
+	agreements := list.Agreements(uid, context)
+	if len(agreements) == 0 {
+		return
+	}
+	compared := make([]strictjson.Members, 0, len(agreements))
+	for i := range agreements {
+		var m strictjson.Members
+		m.Text("what", agreements[i].What())
+		m.Text("asked", agreements[i].Asked)
+		m.Text("listed", agreements[i].Listed)
+		m.Bool("agrees", agreements[i].Agrees)
+		compared = append(compared, m)
+	}
+	item.List("compared", compared)
 }
 
 // partyOf returns the word of evidence for whom a wallet stands.

@@ -449,4 +449,11 @@ func TestMatchesSayWhoIsMeant(t *testing.T) {
 	require.Empty(t, shown.GetArray("parties"))
 	require.Equal(t, "no node that answers holds the list any more", textOf(shown, "partiesUnavailable"))
 	require.Len(t, shown.GetArray("matches"), 2, "what matched stands in the record")
+	for _, match := range shown.GetArray("matches") { // And so does what was compared.
+		compared := `[{"what":"date of birth","asked":"1975","listed":"1962","agrees":false},{"what":"country","asked":"IR","listed":"Venezuela","agrees":false}]`
+		if textOf(match, "uid") == "502" {
+			compared = `[{"what":"date of birth","asked":"1975","listed":"1975-01-01","agrees":true},{"what":"country","asked":"IR","listed":"Iran","agrees":true}]`
+		}
+		require.JSONEq(t, compared, match.Get("compared").String())
+	}
 }

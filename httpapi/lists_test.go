@@ -325,10 +325,10 @@ func TestFamilyMayNotShrink(t *testing.T) {
 // Only one upload is read at a time: a second is refused and changes nothing.
 func TestOneUploadAtATime(t *testing.T) {
 	n := listNode(t)
-	rulebook.Uploading <- struct{}{}
+	n.api.rulebook.Uploading.Lock()
 	v := answer(t, n.doAdmin("POST", "/v1/ofac/snapshots?name=SDN.CSV", "2026-03-10;ONE NAME"), 409)
 	require.Equal(t, "refresh_running", textOf(v, "code"))
-	<-rulebook.Uploading
+	n.api.rulebook.Uploading.Unlock()
 	n.upload("SDN.CSV", "2026-03-10;ONE NAME")
 }
 

@@ -27,7 +27,7 @@ func TestGoldenFiles(t *testing.T) {
 }
 
 func requireGolden(t *testing.T, version int) {
-	policy, err := renderPolicy(engine.DefaultPolicy())
+	policy, err := wordPolicy(engine.DefaultPolicy())
 	require.NoError(t, err)
 	c := &contents{
 		madeBy: Program{Version: "0.1.0", Digest: strings.Repeat("0f", 32)},
@@ -39,9 +39,6 @@ func requireGolden(t *testing.T, version int) {
 		lists: map[string]int{strings.Repeat("ab", 32): 2}, policies: map[uint64][]byte{1: policy}, signed: "a checkpoint\n",
 	}
 	c.keysSum = strings.Repeat("cd", 32)
-	c.worded = map[uint64][]byte{}
-	c.worded[1], err = wordPolicy(engine.DefaultPolicy())
-	require.NoError(t, err)
 	c.chapters, c.listWords = []*Chapter{goldenChapter()}, map[string]string{strings.Repeat("ab", 32): "SDN of 19 November 2025"}
 	c.addLine(&row{Leaf: 5, Time: "2026-05-02T00:00:00.000Z", Kind: "screen", Txn: "txn_1", Verdict: "BLOCK", Rule: "R7_COUNTERPARTY_NAME_OFAC", Agent: "Bot agt_1", Operator: "Acme", Amount: "1250.5", Party: "<b>Nicolas\u202e Maduro</b> "})
 	c.judge = judgeOf([]byte("<!doctype html><title>the judge of a release</title>\n"))
@@ -60,13 +57,10 @@ func requireGolden(t *testing.T, version int) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(text), name)
 	}
-	if version == 2 {
-		require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": 10000000000`)
-		require.Contains(t, string(files[wordsName]), "10000000000 is $10,000") // The amount is written as in the policy.
-		return
-	}
 	require.Contains(t, string(files[policyFolder+"/1.json"]), `"attestationAbove": "$10,000"`)
 	require.NotContains(t, string(files[policyFolder+"/1.json"]), "-1")
+	require.Contains(t, string(files["cases/1.html"]), `<th scope="row">date of birth</th><td>1974</td><td>23 Nov 1962</td><td><strong>differs</strong></td>`)
+	require.Contains(t, string(files["cases/1.html"]), `<th scope="row">country</th><td>VE</td><td>Venezuela</td><td><strong>agrees</strong></td>`)
 	require.NotContains(t, string(files["records/1.html"]), "<b>")
 	require.NotContains(t, string(files["records/1.html"]), "\u202e")
 }
@@ -75,7 +69,7 @@ func goldenChapter() *Chapter {
 	return &Chapter{
 		Leaf: 5, Txn: "txn_1", Time: "2026-05-02T00:00:00.000Z", Verdict: "REVIEW", Rule: "R21_POSSIBLE_NAME_MATCH", Reason: "The counterparty name is a possible match of a listed name.",
 		Rules: []string{"R10_SINGLE_TX_LIMIT", "R21_POSSIBLE_NAME_MATCH"}, Agent: "Bot agt_1", Operator: "Acme", Amount: "$1,250.50", Told: []Fact{{"name of the counterparty", "Nikolas Maduro"}, {"date of birth", "1974"}},
-		Listed: []Listed{{UID: "22790", List: "SDN", Name: "MADURO MOROS, Nicolas", Names: []string{"MADURO MOROS, Nicolas", "MADURO, Nicolas"}, Type: "Individual", Programs: []string{"VENEZUELA"}, How: "“Nikolas Maduro” was compared with “MADURO MOROS, Nicolas”: score 0.8998 of 1, possible", Facts: []Fact{{"date of birth", "23 Nov 1962"}}}},
+		Listed: []Listed{{UID: "22790", List: "SDN", Name: "MADURO MOROS, Nicolas", Names: []string{"MADURO MOROS, Nicolas", "MADURO, Nicolas"}, Type: "Individual", Programs: []string{"VENEZUELA"}, How: "“Nikolas Maduro” was compared with “MADURO MOROS, Nicolas”: score 0.8998 of 1, possible", Compared: []Pair{{"date of birth", "1974", "23 Nov 1962", false}, {"country", "VE", "Venezuela", true}}, Facts: []Fact{{"date of birth", "23 Nov 1962"}}}},
 		List:   "SDN of 19 November 2025", Policy: 1, Outcome: "APPROVED by Ann",
 		Steps: []Step{{Leaf: 6, Time: "2026-05-02T01:00:00.000Z", What: "decided: APPROVED", Who: "Ann, key key_1", Words: "Another person:\nborn 1974, <i>not</i> 1962."}},
 	}

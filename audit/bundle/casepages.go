@@ -87,6 +87,23 @@ func (p *sheet) facts(facts []Fact) {
 	p.add("</tbody></table>\n")
 }
 
+// compared writes what payment and list both say of a party, and whether they agree.
+func (p *sheet) compared(pairs []Pair) {
+	if len(pairs) == 0 {
+		p.add("<p>Nothing else was compared.</p>\n")
+		return
+	}
+	p.add("<table><thead><tr><th>Compared</th><th>In the payment</th><th>On the list</th><th></th></tr></thead><tbody>\n")
+	for i := range pairs {
+		how := "differs"
+		if pairs[i].Agrees {
+			how = "agrees"
+		}
+		p.add("<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td><strong>%s</strong></td></tr>\n", pairs[i].What, pairs[i].Asked, pairs[i].Listed, how)
+	}
+	p.add("</tbody></table>\n")
+}
+
 // chapter writes one case.
 func (p *sheet) chapter(number int, c *Chapter) {
 	p.add("<section id=\"leaf-%s\">\n<h2>%s. %s: %s to %s</h2>\n", fmt.Sprint(c.Leaf), fmt.Sprint(number), c.Verdict, firstOf(c.Amount, "a payment"), c.payee())
@@ -108,6 +125,7 @@ func (p *sheet) chapter(number int, c *Chapter) {
 	for i := range c.Listed {
 		l := &c.Listed[i]
 		p.add("<h3>On the list: %s (%s)</h3>\n<p>%s.</p>\n", firstOf(l.Name, "entry "+l.UID), join(", ", l.List, "entry "+l.UID, l.Type), l.How)
+		p.compared(l.Compared)
 		var facts []Fact
 		if len(l.Names) > 0 {
 			facts = append(facts, Fact{"names", strings.Join(l.Names, "; ")})

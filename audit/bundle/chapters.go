@@ -61,7 +61,16 @@ type Listed struct {
 	Type     string   `json:"type,omitempty"`
 	Programs []string `json:"programs,omitempty"`
 	How      string   `json:"how"` // What was compared, and what came of it.
+	Compared []Pair   `json:"compared,omitempty"`
 	Facts    []Fact   `json:"facts,omitempty"`
+}
+
+// Pair is one fact that payment and list both gave, as it was compared when the payment was judged.
+type Pair struct {
+	What   string `json:"what"`
+	Asked  string `json:"asked"`
+	Listed string `json:"listed"`
+	Agrees bool   `json:"agrees"`
 }
 
 // Step is what happened to a case, in the words of who did it.
@@ -121,7 +130,7 @@ func (c *contents) beginChapter(r *row, raw json.RawMessage, x *leafjson.Screen)
 		}
 	}
 	for i := range named {
-		one.Listed = append(one.Listed, Listed{UID: named[i].UID, List: named[i].List, Name: named[i].Name, Type: named[i].Type, Programs: named[i].Programs, How: named[i].words(one.Told)})
+		one.Listed = append(one.Listed, Listed{UID: named[i].UID, List: named[i].List, Name: named[i].Name, Type: named[i].Type, Programs: named[i].Programs, How: named[i].words(one.Told), Compared: named[i].Compared})
 	}
 	if x.ListDigest != [32]byte{} {
 		one.digest = hex.EncodeToString(x.ListDigest[:])
@@ -138,6 +147,7 @@ func (c *contents) beginChapter(r *row, raw json.RawMessage, x *leafjson.Screen)
 type match struct {
 	Party, List, UID, Type, Name, Alias, Quality, Outcome, Why, Wallet, Ticker string
 	Programs                                                                   []string
+	Compared                                                                   []Pair
 	Score, Strict                                                              json.Number
 }
 

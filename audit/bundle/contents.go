@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 
 	"railguard/audit/examine"
 	"railguard/engine"
@@ -35,15 +33,12 @@ const (
 	sumsName       = "SHA256SUMS"
 )
 
-// versionFirst is the first version of the form that a release wrote, versionNewest the one in which
+// versionFirst is the first version of the form that can be read, versionNewest the one in which
 // folders are written. Every version from the one to the other can be read.
 const (
-	versionFirst  = 2
+	versionFirst  = 3
 	versionNewest = 3
 )
-
-// versionRead is the first version with pages that tell the cases, and policies in words.
-const versionRead = 3
 
 // ErrBundle means a folder whose content is wrong; the error names the file.
 var ErrBundle = errors.New("not proven")
@@ -70,8 +65,7 @@ type contents struct {
 	rules    map[string]int
 	lists    map[string]int    // Number of decisions, and of payments judged again, by the digest of their list, in hex.
 	paid     int               // Payments that were confirmed or redeemed.
-	policies map[uint64][]byte // Policy documents by version, as the second version of the form has them,
-	worded   map[uint64][]byte // and in words.
+	policies map[uint64][]byte // Policies in words, by version.
 	signed   string
 	madeBy   Program
 	judge    *Judge // The program in index.html; nil: none.
@@ -129,7 +123,7 @@ func readRecords(from Source, keys string, visit visitor) (*contents, error) {
 		return nil, fileError(RecordsName, "%w", err)
 	}
 	defer file.Close()
-	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}, worded: map[uint64][]byte{}, listWords: map[string]string{}}
+	c := &contents{verdicts: map[string]int{}, rules: map[string]int{}, lists: map[string]int{}, policies: map[uint64][]byte{}, listWords: map[string]string{}}
 	c.report, err = examine.File(file, examine.Options{Keys: keys, KeysGiven: true, Visit: func(r *examine.Record) error {
 		return c.addRecord(r, visit)
 	}})
@@ -219,9 +213,7 @@ func (c *contents) needFiles(x *leafjson.Screen) (err error) {
 	if policy == nil || c.policies[policy.Version] != nil {
 		return nil
 	}
-	if c.policies[policy.Version], err = renderPolicy(policy); err == nil {
-		c.worded[policy.Version], err = wordPolicy(policy)
-	}
+	c.policies[policy.Version], err = wordPolicy(policy)
 	return err
 }
 
@@ -243,46 +235,6 @@ func literalText(raw json.RawMessage) string {
 		return text
 	}
 	return string(raw)
-}
-
-// renderPolicy writes a policy for people, with the settings by which decisions were made:
-// amounts in millionths of a dollar, times in nanoseconds, scores in ten thousandths. It omits
-// optional settings that are not set, as the record does, so that a later release with more
-// settings writes the same bytes.
-func renderPolicy(policy *engine.Policy) ([]byte, error) {
-	text := fmt.Appendf(nil, "{\n  \"policyVersion\": %d", policy.Version)
-	value := reflect.ValueOf(policy).Elem()
-	for i := range value.NumField() {
-		field := value.Type().Field(i)
-		if field.Name == "Version" || strings.HasSuffix(field.Tag.Get("cbor"), ",omitempty") && value.Field(i).IsZero() {
-			continue
-		}
-		set := value.Field(i).Interface()
-		switch field.Name {
-		case "Modes":
-			set = changedModes(policy)
-		case "TwoPersons":
-			set = policy.TwoPersons.Names()
-		}
-		setting, err := json.Marshal(set)
-		if err != nil {
-			return nil, err
-		}
-		name := strings.ToLower(field.Name[:1]) + field.Name[1:]
-		text = fmt.Appendf(text, ",\n  %q: %s", name, setting)
-	}
-	return append(text, "\n}\n"...), nil
-}
-
-// changedModes returns the modes that differ from the default, by the code of the rule.
-func changedModes(policy *engine.Policy) map[string]string {
-	set := map[string]string{}
-	for i := range engine.Rules {
-		if mode := policy.Modes[engine.Rules[i].ID]; mode != engine.ModeReview {
-			set[engine.Rules[i].Code] = mode.String()
-		}
-	}
-	return set
 }
 
 func sortedNames[V any](m map[string]V) []string {

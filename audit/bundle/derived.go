@@ -15,12 +15,8 @@ func (c *contents) deriveFiles(version int) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{wordsName: words, checkpointName: []byte(c.signed)}
-	policies := c.policies
-	if version >= versionRead {
-		policies = c.worded
-		c.deriveReading(files)
-	}
-	for number, text := range policies {
+	c.deriveReading(files)
+	for number, text := range c.policies {
 		files[fmt.Sprintf("%s/%d.json", policyFolder, number)] = text
 	}
 	if files[tableName], err = c.renderTable(version); err != nil {

@@ -45,6 +45,17 @@ func wordPolicy(policy *engine.Policy) ([]byte, error) {
 	return append(text, "\n}\n"...), nil
 }
 
+// changedModes returns the modes that differ from the default, by the code of the rule.
+func changedModes(policy *engine.Policy) map[string]string {
+	set := map[string]string{}
+	for i := range engine.Rules {
+		if mode := policy.Modes[engine.Rules[i].ID]; mode != engine.ModeReview {
+			set[engine.Rules[i].Code] = mode.String()
+		}
+	}
+	return set
+}
+
 func leavesOut(field reflect.StructField, value reflect.Value) bool {
 	tag := field.Tag.Get("cbor")
 	return value.IsZero() && (strings.HasSuffix(tag, ",omitempty") || strings.HasSuffix(tag, ",omitzero"))

@@ -30,10 +30,14 @@ const agreement = /^(date of birth|country|address) (agrees|differs)/;
 const valuesOf = (facts, ...kinds) => [...new Set(facts.filter((f) => kinds.includes(f.kind)).map((f) => f.value))];
 const many = (values) => (values.length > 3 ? `${values.slice(0, 3).join('; ')} and ${values.length - 3} more` : values.join('; '));
 
+/** comparedOf says which facts agree and which differ: as the record keeps it, or, of a name that is only asked for, as the words say. */
+const comparedOf = (match, context) => new Map(match.compared ? match.compared.map((fact) => [fact.what, fact.agrees ? 'agrees' : 'differs'])
+  : context.map((text) => agreement.exec(text)).filter(Boolean).map(([, what, how]) => [what, how]));
+
 /** rowsOf are what of identity either side tells: [what, in the payment, on the list, agrees, differs or '']. */
 export function rowsOf(match, record, facts, context) {
   const q = match.party === 'counterparty' || !match.party ? record?._request ?? {} : {};
-  const said = new Map(context.map((text) => agreement.exec(text)).filter(Boolean).map(([, what, how]) => [what, how]));
+  const said = comparedOf(match, context);
   const countries = valuesOf(facts, 'nationality', 'citizenship').map(countryWords);
   return [
     ['Date of birth', q.cpDateOfBirth, many(valuesOf(facts, 'date of birth')), said.get('date of birth')],
@@ -57,9 +61,8 @@ export function compared(first, rows, list) {
 /** differing says in one line what of the first hit differs and what agrees; '' where nothing can be compared. */
 export function differing(record) {
   const hit = (record.matches ?? []).find((m) => m.outcome !== 'clear');
-  const party = hit && (record.parties ?? []).find((p) => p.uid === hit.uid);
-  const said = (party?.context ?? []).map((text) => agreement.exec(text)).filter(Boolean);
-  const of = (how) => said.filter(([, , x]) => x === how).map(([, what]) => what);
+  const said = [...comparedOf(hit ?? {}, [])];
+  const of = (how) => said.filter(([, x]) => x === how).map(([what]) => what);
   const parts = [of('differs').length > 0 && `differs: ${of('differs').join(', ')}`, of('agrees').length > 0 && `agrees: ${of('agrees').join(', ')}`].filter(Boolean);
   return parts.join(' · ');
 }

@@ -133,6 +133,8 @@ type PartyMatch struct {
 	Ticker   string   `json:"ticker,omitempty"`
 	Document string   `json:"document,omitempty"`
 
+	Compared []ComparedFact `json:"compared,omitempty" doc:"Each fact that the call and the list both give of the counterparty."`
+
 	Identifier        string `json:"identifier,omitempty" doc:"The number or address of the listed party, as published."`
 	IdentifierType    string `json:"identifierType,omitempty" doc:"What the list has it as; other: of no known type."`
 	IdentifierLabel   string `json:"identifierLabel,omitempty" doc:"What the publisher calls it."`
@@ -144,6 +146,13 @@ type PartyMatch struct {
 	ClearedID string `json:"clearedId,omitempty" doc:"The cleared pair that silenced the match, or that does not hold in this call."`
 	Clearing  string `json:"clearing,omitempty" doc:"Why the cleared pair does not hold."`
 	Why       string `json:"why,omitempty"`
+}
+
+type ComparedFact struct {
+	What   string `json:"what" doc:"date of birth, country or address"`
+	Asked  string `json:"asked"`
+	Listed string `json:"listed" doc:"the value that agrees, else the nearest ones"`
+	Agrees bool   `json:"agrees"`
 }
 
 type LadderStep struct {

@@ -18,10 +18,6 @@ import (
 	"railguard/strictjson"
 )
 
-// Uploading admits one upload at a time, since each may take hundreds of MiB until its
-// entities are read.
-var Uploading = make(chan struct{}, 1)
-
 // uploadList is POST /v1/ofac/snapshots on the admin listener, for clusters that cannot fetch
 // lists from a network. The body is one published file unchanged, with its name in ?name=, or a
 // ZIP archive of several; XML is recognised by its content and needs no name. The list's entities
@@ -33,12 +29,10 @@ func (b *Room) uploadList(c *border.Request) (border.Answer, error) {
 	if err := border.CheckLength(c); err != nil {
 		return border.Answer{}, err
 	}
-	select {
-	case Uploading <- struct{}{}:
-		defer func() { <-Uploading }()
-	default:
+	if !b.Uploading.TryLock() {
 		return border.Answer{}, border.Conflict("refresh_running", "another upload is being read: one list is staged at a time", nil)
 	}
+	defer b.Uploading.Unlock()
 	defer border.ExtendTime(c, listWork)()
 	body, err := border.ReadUpload(c)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -40,6 +41,9 @@ type Room struct {
 	deps   Deps
 	Jobs   *retrace.JobRunner
 	upload atomic.Pointer[ofac.Index] // The newest staged list, if a call had to compile it.
+
+	// Uploading is held while an upload is read: each may take hundreds of MiB until then.
+	Uploading sync.Mutex
 }
 
 // Open makes the room.

@@ -26,16 +26,20 @@ type Agreement struct {
 	Listed string // The listed value that agrees; otherwise the nearest listed values.
 }
 
+// What names the fact: "date of birth", "country", "address".
+func (a Agreement) What() string {
+	if a.Kind == list.FactNationality {
+		return "country"
+	}
+	return a.Kind.String()
+}
+
 // String returns it in words: "date of birth differs: 1975 against 1962".
 func (a Agreement) String() string {
-	what := a.Kind.String()
-	if a.Kind == list.FactNationality {
-		what = "country"
-	}
 	if a.Agrees {
-		return fmt.Sprintf("%s agrees: %s", what, a.Listed)
+		return fmt.Sprintf("%s agrees: %s", a.What(), a.Listed)
 	}
-	return fmt.Sprintf("%s differs: %s against %s", what, a.Asked, a.Listed)
+	return fmt.Sprintf("%s differs: %s against %s", a.What(), a.Asked, a.Listed)
 }
 
 // Agreements compares the context with the listed facts of a party. It leaves out facts

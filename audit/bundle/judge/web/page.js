@@ -141,6 +141,7 @@
     box.append(pairs([["when", c.time], ["transaction", c.txnId], ["rules that fired", (c.rules || []).join(", ")], ["who paid", (c.agent || "nobody with a usable credential") + (c.operator ? ", of " + c.operator : "")], ["list", c.list], ["policy", c.policyVersion ? "version " + c.policyVersion : ""]].concat(said(c.told))));
     for (const l of c.listed || []) {
       box.append(make("h4", "On the list: " + (l.name || "entry " + l.uid) + " (" + [l.list, "entry " + l.uid, l.type].filter(Boolean).join(", ") + ")"), make("p", l.how + "."),
+        pairs((l.compared || []).map((x) => [x.what + " " + (x.agrees ? "agrees" : "differs"), x.asked + " in the payment, " + x.listed + " on the list"])),
         pairs([["names", (l.names || []).join("; ")], ["programmes", (l.programs || []).join(", ")]].concat(said(l.facts))));
     }
     if (c.steps) box.append(make("h4", "What was decided, in the officers’ words"));

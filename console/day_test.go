@@ -26,7 +26,7 @@ const tabsMax = 300 // How often Tab may be pressed to reach an element.
 // reach presses Tab until an element has the focus.
 func (w *tab) reach(selector string) {
 	w.t.Helper()
-	w.do(chromedp.WaitVisible(selector, chromedp.ByQuery))
+	w.waits(fmt.Sprintf(`(() => { const e = document.querySelector(%q); return e?.checkVisibility() && !e.closest('[hidden]'); })()`, selector))
 	for range tabsMax {
 		if w.value(fmt.Sprintf(`Boolean(document.activeElement?.matches(%q))`, selector)) == "true" {
 			return
@@ -79,10 +79,11 @@ func (s *site) keyboard(node int, key string) *tab {
 	return w
 }
 
-// TestWholeDay is the day of three officers at the three nodes of a cluster, by keyboard
+// TestWholeDay is the day of three officers and their lead at the three nodes of a cluster, by keyboard
 // alone: they skim, approve, reject, escalate, decide a case with two persons, lose a race,
 // verify a proof, activate a list and see which past payments it names, and change the policy
-// after a backtest.
+// after a backtest. The lead finds a party by a piece of its name, reads who decided what, and takes
+// an examiner's bundle.
 func TestWholeDay(t *testing.T) {
 	browser(t)
 	old, new := os.Getenv(oldListName), os.Getenv(newListName)
@@ -115,7 +116,9 @@ func TestWholeDay(t *testing.T) {
 	for _, text := range []string{"Olga", "Eric", "Dana", "list.activated", "policy.activated", "review.proposed"} {
 		third.shows("tbody", text)
 	}
-	for _, window := range []*tab{w, second, third} {
+	fourth := s.keyboard(2, s.key("Lea", "reviewer,auditor"))
+	fourth.looksBackByKeys(d)
+	for _, window := range []*tab{w, second, third, fourth} {
 		window.clean()
 	}
 }
@@ -252,6 +255,28 @@ func (w *tab) bringsList(s *site, d *day, folder string) {
 	w.shows(".found", "payment")
 	w.shows("#outcome", "are named")
 	require.NotEmpty(t, s.call(2, s.Key, "GET", "/v1/alerts?kind=retro_hit", "", 200)["data"])
+}
+
+// looksBackByKeys reads the inbox, finds a party again, and sees what was decided.
+func (w *tab) looksBackByKeys(d *day) {
+	t := w.t
+	w.page("inbox", "Inbox")
+	w.shows("#item-"+d.more[1], "Kestrel Trading")
+	w.page("search", "Search")
+	w.reach("main input[name=q]")
+	w.press("maduro nik", kb.Enter)
+	w.shows("td", "MADURO")
+	w.enter(`main a[href^="/console/party/"]`)
+	w.shows("h1", "Maduro")
+	w.shows(".sentence", "$120.00 went ahead")
+	w.shows(".sentence", "Nothing of it waits")
+	w.page("learning", "Learning")
+	for _, who := range []string{"Dana", "Eric"} {
+		w.shows("#officers tbody", who)
+	}
+	today := w.value(`new Date().toISOString().slice(0, 10)`)
+	got := w.value(`(() => { const ask = new XMLHttpRequest(); ask.open('GET', '/console/bundle?from=` + today + `&to=` + today + `', false); ask.send(); return ask.status + ' ' + ask.getResponseHeader('Content-Type'); })()`)
+	require.Contains(t, got, "200 ")
 }
 
 // changesPolicy backtests an edit of the policy and then activates it.

@@ -29,8 +29,6 @@ var fieldHands = map[string]struct {
 	"fsm.core.settings":            {89, "an immutable value, replaced by one function"},
 	"fsm.Settings.Genesis":         {61, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {56, "a member of a plain value"},
-	"httpapi/border.callState.Key": {50, "the caller's key, set by the border before a handler begins"},
-	"fsm.core.size":                {53, "how many leaves there are, which is the number of the next one; counted up by one function"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},
 	"fsm.Settings.List":            {53, "a member of an immutable value"},
 	"fsm/wire.ListInfo.Digest":     {50, "the name of a list, of an immutable value"},

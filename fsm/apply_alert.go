@@ -193,7 +193,7 @@ func (m *desk) soundSubject(b *wire.Alert) bool {
 	}
 	switch target {
 	case 0:
-		return isAboutList(b.Kind) && at <= m.settings.ListVersion || !isAboutList(b.Kind) && at < m.size
+		return isAboutList(b.Kind) && at <= m.settings.ListVersion || !isAboutList(b.Kind) && m.hasLeaf(at)
 	case wire.TargetAgent:
 		return m.registry.hasAgent(engine.AgentSlot(at))
 	case wire.TargetUser:

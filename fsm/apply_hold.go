@@ -196,7 +196,7 @@ func (m *ledger) paymentOf(record uint64, agent engine.AgentSlot, state HoldStat
 func (m *ledger) endedBy(record uint64) uint64 {
 	if at, held := m.holdAt[record]; held {
 		row := m.holds.At(at)
-		if row.told() < m.size {
+		if m.hasLeaf(row.told()) {
 			return row.told()
 		}
 		return row.Newest
@@ -206,10 +206,10 @@ func (m *ledger) endedBy(record uint64) uint64 {
 		return 0
 	}
 	row := m.outcomes.At(at)
-	if row.Late != 0 && row.Late < m.size {
+	if row.Late != 0 && m.hasLeaf(row.Late) {
 		return row.Late
 	}
-	if row.Later < m.size {
+	if m.hasLeaf(row.Later) {
 		return row.Later
 	}
 	return row.Before
@@ -221,7 +221,7 @@ func (m *ledger) applyHold(b *wire.Hold, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if b.Leaf >= m.size || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
+	if !m.hasLeaf(b.Leaf) || b.Recorded < 0 || b.Amount < 0 || b.Verdict > engine.Unknown ||
 		!m.soundPast(b.Leaf, b.Past) || !m.soundUsed(b.Used) || b.Op != wire.HoldSettle && (b.Op != wire.HoldRelease || b.Amount != 0) {
 		refuse(r, wire.RefusedMalformed)
 		return

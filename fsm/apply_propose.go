@@ -126,7 +126,7 @@ func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if b.Leaf >= m.size || b.Proposal >= m.size {
+	if !m.hasLeaf(b.Leaf) || !m.hasLeaf(b.Proposal) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

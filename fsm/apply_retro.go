@@ -116,7 +116,7 @@ func (m *rulebook) soundHit(hit *wire.RetroHit) bool {
 	}
 	switch hit.Target {
 	case 0:
-		return hit.Leaf < m.size
+		return m.hasLeaf(hit.Leaf)
 	case wire.TargetAgent:
 		return m.registry.agents.Has(uint64(hit.Slot)) // retroHit skips an agent that was retired meanwhile,
 	case wire.TargetUser:

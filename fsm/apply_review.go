@@ -16,7 +16,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if b.Leaf >= m.size || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.payments.soundHold(b.Hold) ||
+	if !m.hasLeaf(b.Leaf) || b.Disposition == 0 || b.Disposition > wire.EscalateSAR || b.Amount < 0 || !m.payments.soundHold(b.Hold) ||
 		!m.payments.soundUsed(b.Used) || !m.settings.Rules().HasAll(b.Rules) {
 		refuse(r, wire.RefusedMalformed)
 		return
@@ -44,7 +44,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 		payBy = m.approvalEnd(b)
 		over, notHeld, taken = m.payments.bookApproval(b, payBy)
 	}
-	later := m.size
+	later := m.nextLeaf()
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition, PayBy: payBy})
 	if b.Disposition == wire.EscalateSAR {
 		m.openSAR(b.Leaf, len(who.Persons) > 1)

@@ -177,9 +177,6 @@ func (m *desk) writeCase(kind string, event any, opened, record uint64) {
 	m.appendLeaf(append(leaf.AppendEvent(m.head(kind), kind, event), '}'), filters)
 }
 
-// nextLeaf is the leaf that is written next.
-func (m *desk) nextLeaf() uint64 { return m.size }
-
 // txnOf names the transaction of a case's record.
 func (m *desk) txnOf(record uint64) string { return m.ids.TxnID(record) }
 

@@ -110,3 +110,36 @@ func BenchmarkSnapshot(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// BenchmarkOwnersOfList measures who owns each of 500 alerts where as many others are claimed as may be:
+// by asking for each, and by reading all claims once.
+func BenchmarkOwnersOfList(b *testing.B) {
+	w := newWorld(b)
+	const listed = 500
+	for i := range uint64(engine.LimitsOf(engine.FormatNewest).Works) {
+		r := w.do(wire.KindWork, &wire.Work{Common: wire.Common{Fragment: []byte(`"by":"ann"`)}, Op: wire.QueueClaim, Subject: wire.WorkSubject(wire.WorkRecord, i), Who: "ann"})
+		if r.Code != wire.Applied {
+			b.Fatalf("claim %d: refusal %d", i, r.Refusal)
+		}
+	}
+	view := w.m.Freeze()
+	b.Run("each", func(b *testing.B) {
+		for b.Loop() {
+			for i := range uint64(listed) {
+				view.WorkOn(wire.WorkSubject(wire.WorkAlert, i))
+			}
+		}
+	})
+	b.Run("once", func(b *testing.B) {
+		for b.Loop() {
+			claims := map[uint64]*Claim{}
+			view.Works(func(subject uint64, claim *Claim) bool {
+				claims[subject] = claim
+				return true
+			})
+			for i := range uint64(listed) {
+				_ = claims[wire.WorkSubject(wire.WorkAlert, i)]
+			}
+		}
+	})
+}

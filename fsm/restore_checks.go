@@ -164,7 +164,11 @@ func (m *registry) fitsOperator(at uint64, row, _ **engine.OperatorProfile) bool
 	return true
 }
 
+// hasLeaf tells whether a leaf was written.
 func (m *core) hasLeaf(at uint64) bool { return at < m.size }
+
+// nextLeaf is the leaf that is written next.
+func (m *core) nextLeaf() uint64 { return m.size }
 
 func (m *core) fitsKey(at uint64, row, _ *idemRow) bool {
 	return m.hasLeaf(row.Leaf) && row.Leaf >= m.keysFrom && enterOnce(m.idemByKey, row.Key, at)
@@ -373,7 +377,7 @@ func (m *Machine) checkEpochs() error {
 		case e.Number <= last.Number, e.Number > epochMax, e.Leaf < last.Leaf, e.Agents < last.Agents,
 			e.Users < last.Users, e.Fleets < last.Fleets, e.Operators < last.Operators:
 			return errors.New("epochs out of order")
-		case e.Leaf >= m.size, uint64(e.Agents) > m.registry.agents.Next(), uint64(e.Users) > m.registry.users.Next(),
+		case !m.hasLeaf(e.Leaf), uint64(e.Agents) > m.registry.agents.Next(), uint64(e.Users) > m.registry.users.Next(),
 			uint64(e.Fleets) > m.registry.fleets.Next(), uint64(e.Operators) > m.registry.operators.Next():
 			return errors.New("epoch that has not begun")
 		}

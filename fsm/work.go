@@ -105,7 +105,7 @@ func (m *desk) applyWork(b *wire.Work, r *wire.Result) {
 	if known {
 		m.works.Edit(at).Claim = &claim
 	} else {
-		m.workAt[b.Subject] = m.works.Append(workRow{Subject: b.Subject, First: m.size, Claim: &claim})
+		m.workAt[b.Subject] = m.works.Append(workRow{Subject: b.Subject, First: m.nextLeaf(), Claim: &claim})
 	}
 	m.writeEvent(leaf.KindWorked, event, &b.Common, r)
 }
@@ -115,7 +115,7 @@ func (m *desk) changeWork(claim *Claim, b *wire.Work, event *leaf.Worked) {
 	switch b.Op {
 	case wire.QueueComment:
 		event.Op = "commented"
-		claim.Comments = append(claim.Comments[:len(claim.Comments):len(claim.Comments)], Comment{Leaf: m.size, Key: keyRow(&b.Common)})
+		claim.Comments = append(claim.Comments[:len(claim.Comments):len(claim.Comments)], Comment{Leaf: m.nextLeaf(), Key: keyRow(&b.Common)})
 		return
 	case wire.QueueClaim:
 		event.Op, claim.Assignee, claim.LeaseUntil = "claimed", b.Who, m.now+m.limits.ClaimLease
@@ -134,7 +134,7 @@ func (m *desk) describeWork(b *wire.Work) (event leaf.Worked, why wire.Refusal) 
 	switch kind {
 	case wire.WorkRecord:
 		event.TxnID = m.ids.TxnID(subject)
-		if _, open := m.reviewAt(subject); subject >= m.size || open { // The claim of an open review is in its row.
+		if _, open := m.reviewAt(subject); !m.hasLeaf(subject) || open { // The claim of an open review is in its row.
 			return event, wire.RefusedTransition
 		}
 		return event, 0

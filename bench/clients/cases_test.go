@@ -3,8 +3,10 @@ package clients
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +34,12 @@ type kase struct {
 	Waits     []int64         `json:"waits"`
 	Answer    json.RawMessage `json:"answer"`
 	Error     json.RawMessage `json:"error"`
+	Sends     string          `json:"sends"` // Method, path and query that must arrive; "": not looked at.
+	Body      json.RawMessage `json:"body"`
 }
+
+// drawnKey is the key of a case in which the client draws one.
+const drawnKey = "*"
 
 // driven is the part of a case that a language's program is given.
 type driven struct {
@@ -119,7 +126,7 @@ func TestCases(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			work := job{Do: "cases", Money: all.Money, Tokens: book, Webhooks: webhookMessages(t)}
 			for i := range all.Cases {
-				one := driven{Name: all.Cases[i].Name, Call: all.Cases[i].Call, Key: all.Cases[i].Key}
+				one := driven{Name: all.Cases[i].Name, Call: all.Cases[i].Call, Key: strings.TrimPrefix(all.Cases[i].Key, drawnKey)}
 				for at, kind := range all.Cases[i].Addresses {
 					address := fmt.Sprintf("%s/%s/%d/%d", server.url, l.name, i, at)
 					if kind == "refused" {
@@ -180,7 +187,13 @@ func judgeCalls(t *testing.T, want *kase, calls []sent) {
 	}
 	for _, call := range calls {
 		visits = append(visits, call.at)
-		require.Equal(t, want.Key, call.key, want.Name)
+		if want.Key == drawnKey {
+			require.Regexp(t, "^rgc_[0-9a-f]{32}$", call.key, want.Name)
+			require.Equal(t, calls[0].key, call.key, want.Name)
+		} else {
+			require.Equal(t, want.Key, call.key, want.Name)
+		}
+		judgeSent(t, want, &call)
 		require.Equal(t, "Bearer rg_test", call.authority, want.Name)
 		if body := bodies[want.Call]; body != "" {
 			require.JSONEq(t, body, call.body, want.Name)
@@ -190,6 +203,23 @@ func judgeCalls(t *testing.T, want *kase, calls []sent) {
 		}
 	}
 	require.Equal(t, want.Visits, visits, want.Name)
+}
+
+// judgeSent checks the method, the path, the query in whatever order, and the body of a call.
+func judgeSent(t *testing.T, want *kase, call *sent) {
+	if want.Sends == "" {
+		return
+	}
+	path, query, _ := strings.Cut(want.Sends, "?")
+	wanted, err := url.ParseQuery(query)
+	require.NoError(t, err)
+	require.Equal(t, path, call.method+" "+call.path, want.Name)
+	require.Equal(t, wanted, call.query, want.Name)
+	if want.Body == nil {
+		require.Empty(t, call.body, want.Name)
+	} else {
+		require.JSONEq(t, string(want.Body), call.body, want.Name)
+	}
 }
 
 // requireKeys: every payment of a batch keeps the key that it came with.

@@ -108,6 +108,9 @@ func makeCall(ctx context.Context, rail *client.Client, one *driven) (any, error
 	if one.Call == "confirm" || one.Call == "redeem" {
 		return takeLeave(ctx, rail, one)
 	}
+	if call := caseworkCalls[one.Call]; call != nil {
+		return call(ctx, rail, one.Key)
+	}
 	results, err := rail.Batch(ctx, []client.Payment{
 		{Token: "t", Amount: client.Dollars(1), IdempotencyKey: "b1"}, {Token: "t", Amount: client.Dollars(2), IdempotencyKey: "b2"},
 	})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,8 @@ type step struct {
 type sent struct {
 	at                   int // Index of the address.
 	key, body, authority string
+	method, path         string // The path begins with /v1.
+	query                url.Values
 }
 
 // fake plays the scripts of cases. Its paths are /LANGUAGE/CASE/ADDRESS/v1/...
@@ -71,7 +74,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := parts[1] + "/" + parts[2]
 	f.mu.Lock()
 	turn := len(f.calls[name])
-	f.calls[name] = append(f.calls[name], sent{at, r.Header.Get("Idempotency-Key"), string(body), r.Header.Get("Authorization")})
+	f.calls[name] = append(f.calls[name], sent{
+		at: at, key: r.Header.Get("Idempotency-Key"), body: string(body), authority: r.Header.Get("Authorization"), method: r.Method, path: "/" + parts[4], query: r.URL.Query(),
+	})
 	f.mu.Unlock()
 	if turn >= len(f.scripts[number]) {
 		f.mu.Lock()

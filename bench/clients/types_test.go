@@ -56,6 +56,38 @@ var describedTypes = []describedType{
 	{name: "EventList", goType: client.EventList{}, places: ">GET /v1/events", goLacks: "asOfIndex"},
 	{name: "Webhook", goType: client.Webhook{}, typescript: "Webhook", places: "<POST /v1/webhooks, >POST /v1/webhooks webhook", goLacks: "createdAt keyId off olderSecretUntil owner rev secret", tsLacks: "createdAt keyId off olderSecretUntil owner publicKeys rev state webhookId"},
 	{name: "WebhookChange", goType: client.WebhookChange{}, typescript: "WebhookChange", places: ">POST /v1/webhooks, >POST /v1/webhooks/{id}/redeliver", goLacks: "changedAt count eventId reason rev", tsLacks: "changedAt eventId reason rev"},
+	{name: "PartyList", goType: client.PartyList{}, typescript: "PartyList", places: ">GET /v1/parties", goLacks: "asOfIndex", tsLacks: "asOfIndex"},
+	{name: "PartySummary", goType: client.PartySummary{}, places: ">GET /v1/parties data"},
+	{name: "PartyHead", goType: client.PartyHead{}, typescript: "PartyHead", places: ">GET /v1/parties data", goLacks: "moneyGone newestAt open sums", tsLacks: "moneyGone newestAt open sums"},
+	{name: "ListedEntry", goType: client.ListedEntry{}, typescript: "ListedEntry", places: ">GET /v1/parties data entry, >GET /v1/inbox data entry"},
+	{name: "PaymentSums", goType: client.PaymentSums{}, typescript: "PaymentSums", places: ">GET /v1/parties data sums"},
+	{name: "PaymentSum", goType: client.PaymentSum{}, typescript: "PaymentSum", places: ">GET /v1/parties data sums tried"},
+	{name: "PartyPage", goType: client.PartyPage{}, places: ">GET /v1/parties/{partyId}", goLacks: "acts alike asOfIndex cleared entryFacts identity likeness listedToday"},
+	{name: "PartyPayment", goType: client.PartyPayment{}, typescript: "PartyPayment", places: ">GET /v1/parties/{partyId} payments", goLacks: "alike cpAddress cpCountry cpDateOfBirth disposition memo", tsLacks: "alike cpAddress cpCountry cpDateOfBirth disposition memo"},
+	{name: "ClosedItem", goType: client.ClosedItem{}, typescript: "ClosedItem", places: ">GET /v1/parties/{partyId} closed"},
+	{name: "PartyDecision", goType: client.PartyDecision{}, typescript: "PartyDecision", places: "<POST /v1/parties/{id}/decide"},
+	{name: "PartyDecided", goType: client.PartyDecided{}, typescript: "PartyDecided", places: ">POST /v1/parties/{id}/decide"},
+	{name: "Decided", goType: client.Decided{}, typescript: "Decided", places: ">POST /v1/parties/{id}/decide results", goLacks: "docs error notHeld notes outcome overLimitApproved param recheck replayed requestId reviewedAt sarEscalated", tsLacks: "docs error notHeld notes outcome overLimitApproved param recheck replayed requestId reviewedAt sarEscalated"},
+	{name: "Proposed", goType: client.Proposed{}, typescript: "Proposed", places: ">POST /v1/parties/{id}/decide results proposed", goLacks: "byKey lapsesAt proposalId proposedBy", tsLacks: "byKey lapsesAt proposalId proposedBy"},
+	{name: "InboxList", goType: client.InboxList{}, typescript: "InboxList", places: ">GET /v1/inbox", goLacks: "asOfIndex", tsLacks: "asOfIndex"},
+	{name: "InboxCounts", goType: client.InboxCounts{}, typescript: "InboxCounts", places: ">GET /v1/inbox counts"},
+	{name: "InboxItem", goType: client.InboxItem{}, typescript: "InboxItem", places: ">GET /v1/inbox data", goLacks: "proposed", tsLacks: "proposed"},
+	{name: "RankPart", goType: client.RankPart{}, places: ">GET /v1/inbox data rankParts"},
+	{name: "WorkEvent", goType: client.WorkEvent{}, typescript: "WorkEvent", places: ">POST /v1/inbox/{id}/claim", goLacks: "item", tsLacks: "item"},
+	{name: "ItemComment", goType: client.ItemComment{}, typescript: "ItemComment", places: ">GET /v1/inbox/{id}/comments data", goLacks: "actorKeyId", tsLacks: "actorKeyId"},
+	{name: "Found", goType: client.Found{}, typescript: "Found", places: ">POST /v1/search", goLacks: "asOfIndex q", tsLacks: "asOfIndex q"},
+	{name: "FoundAgent", goType: client.FoundAgent{}, places: ">POST /v1/search agents"},
+	{name: "FoundParty", goType: client.FoundParty{}, places: ">POST /v1/search parties"},
+	{name: "FoundPayment", goType: client.FoundPayment{}, places: ">POST /v1/search transactions"},
+	{name: "FoundWallet", goType: client.FoundWallet{}, places: ">POST /v1/search wallets"},
+	{name: "FoundIdentifier", goType: client.FoundIdentifier{}, places: ">POST /v1/search identifiers"},
+	{name: "Learning", goType: client.Learning{}, typescript: "Learning", places: ">GET /v1/learning"},
+	{name: "LearningTotal", goType: client.LearningTotal{}, places: ">GET /v1/learning total"},
+	{name: "LearningOfficer", goType: client.LearningOfficer{}, places: ">GET /v1/learning officers"},
+	{name: "LearningRule", goType: client.LearningRule{}, places: ">GET /v1/learning rules, >GET /v1/learning officers rules"},
+	{name: "LearningEntry", goType: client.LearningEntry{}, places: ">GET /v1/learning entries"},
+	{name: "LearningOperator", goType: client.LearningOperator{}, places: ">GET /v1/learning operators"},
+	{name: "LearningDay", goType: client.LearningDay{}, places: ">GET /v1/learning days"},
 	{name: "JWKS", goType: client.JWKS{}, typescript: "JWKS", places: ">GET /v1/.well-known/jwks.json"},
 	{name: "JWK", goType: client.JWK{}, typescript: "JWK", places: ">GET /v1/.well-known/jwks.json keys", tsLacks: "alg use"},
 }
@@ -143,7 +175,7 @@ func membersOfStruct(t reflect.Type) (names []string) {
 }
 
 var (
-	interfaceText = regexp.MustCompile(`(?ms)^export interface (\w+) \{\n(.*?)^\}`)
+	interfaceText = regexp.MustCompile(`(?ms)^export interface (\w+)(?: extends \w+)? \{\n(.*?)^\}`)
 	interfaceLine = regexp.MustCompile(`(?m)^  (\w+)\??:`)
 )
 

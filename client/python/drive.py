@@ -31,6 +31,57 @@ def verdict(answer):
     return result
 
 
+def party(client, key):
+    answer = client.party("pty_1")
+    return {
+        "name": answer["name"], "waits": text(answer["sums"]["waits"]["amountUSDC"]), "payments": [p["txnId"] for p in answer["payments"]],
+        "reviews": [r["itemId"] for r in answer["reviews"]], "closedBy": [c["closedBy"] or "" for c in answer["closed"]],
+    }
+
+
+def parties(client, key):
+    answer = client.parties(state="all", q="Müller & Söhne", limit=2, cursor="c1")
+    return {
+        "parties": [{"partyId": p["partyId"], "entry": (p["entry"] or {}).get("name", ""), "wentAhead": text(p["sums"]["wentAhead"]["amountUSDC"])} for p in answer["data"]],
+        "next": answer["nextCursor"] or "", "complete": answer["complete"],
+    }
+
+
+def decide_party(client, key):
+    answer = client.decide_party("pty_1", "REJECTED", "Carla", "the same man", ["txn_1", "txn_2", "txn_3"], idempotency_key=key)
+    results = [{"txnId": r["txnId"], "status": r["status"], "disposition": r.get("disposition") or "", "proposedBy": (r.get("proposed") or {}).get("by", ""), "code": r.get("code", "")} for r in answer["results"]]
+    return {"results": results, "left": answer["left"]}
+
+
+def inbox(client, key):
+    answer = client.inbox(kind="review", assignee="Carla", waits_for_me=True, rule="R21", party_id="pty_1", q="bakery", limit=5)
+    return {"items": [{"itemId": i["itemId"], "amount": text(i["amount"]), "rank": sum(part["points"] for part in i["rankParts"])} for i in answer["data"]], "open": answer["counts"]["review"]}
+
+
+def work(answer):
+    return {"itemId": answer["itemId"], "event": answer["event"], "assignee": answer.get("assignee") or "", "comment": answer.get("comment", "")}
+
+
+def search(client, key):
+    answer = client.search("kadyrow ramzan")
+    return {"parties": [{"name": p["name"], "like": p["likeness"] == 1, "why": p["why"]} for p in answer["parties"]], "transactions": [text(x["amount"]) for x in answer["transactions"]]}
+
+
+def learning(client, key):
+    answer = client.learning("2026-11-01", "2026-11-30")
+    return {"decisions": answer["total"]["decisions"], "median": answer["total"]["medianSeconds"], "officers": [o["subject"] for o in answer["officers"]]}
+
+
+CASEWORK = {
+    "parties": parties, "party": party, "decideParty": decide_party, "inbox": inbox, "search": search, "learning": learning,
+    "claimItem": lambda client, key: work(client.claim_item("txn_1", "Carla")),
+    "releaseItem": lambda client, key: work(client.release_item("alr_1", "Carla", True)),
+    "assignItem": lambda client, key: work(client.assign_item("case_1", "Emil", "Carla")),
+    "commentItem": lambda client, key: work(client.comment_item("sar_txn_1", "Carla", "seen")),
+    "itemComments": lambda client, key: [{"by": c["by"], "comment": c["comment"]} for c in client.item_comments("sar_txn_1")],
+}
+
+
 def make(client, case):
     payment = {"token": "t", "amount": Decimal("0.1")}
     if case["call"] == "screen":
@@ -49,6 +100,8 @@ def make(client, case):
     if case["call"] == "redeem":
         answer = client.redeem_permit("p.e.r", {"amount": Decimal("99.5"), "chain": "BASE", "payee": "0x1"}, idempotency_key=case["key"])
         return {"state": answer["state"], "txnId": answer["txnId"]}
+    if case["call"] in CASEWORK:
+        return CASEWORK[case["call"]](client, case["key"] or None)
     payments = [{"token": "t", "amount": 1, "idempotencyKey": "b1"}, {"token": "t", "amount": 2, "idempotencyKey": "b2"}]
     return [verdict(answer) for answer in client.batch(payments)]
 

@@ -4,7 +4,7 @@ import {
   Client, FirstUses, PermitError, PermitKeys, RailguardError, TokenError, Verifier, WebhookError,
   buildPay, parseUSD, payHash, verifyPermit, verifyStatus, verifyToken, verifyWebhook,
 } from "./railguard.ts";
-import type { Claims, JWKS, Paying, PayStatement, PermitCheck, Verdict } from "./railguard.ts";
+import type { Claims, JWKS, Paying, PayStatement, PermitCheck, Verdict, WorkEvent } from "./railguard.ts";
 
 declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void } };
 
@@ -36,7 +36,54 @@ function verdict(answer: Verdict | RailguardError): Record<string, unknown> {
   return result;
 }
 
+const work = (answer: WorkEvent) => ({ itemId: answer.itemId, event: answer.event, assignee: answer.assignee ?? "", comment: answer.comment ?? "" });
+
+const casework: Record<string, (client: Client, key?: string) => Promise<unknown>> = {
+  async parties(client) {
+    const answer = await client.parties({ state: "all", q: "Müller & Söhne", limit: 2, cursor: "c1" });
+    return {
+      parties: answer.data.map((p) => ({ partyId: p.partyId, entry: p.entry?.name ?? "", wentAhead: text(p.sums.wentAhead.amountUSDC) })),
+      next: answer.nextCursor ?? "", complete: answer.complete,
+    };
+  },
+  async party(client) {
+    const answer = await client.party("pty_1");
+    return {
+      name: answer.name, waits: text(answer.sums.waits.amountUSDC), payments: answer.payments.map((p) => p.txnId),
+      reviews: answer.reviews.map((r) => r.itemId), closedBy: answer.closed.map((c) => c.closedBy ?? ""),
+    };
+  },
+  async decideParty(client, key) {
+    const answer = await client.decideParty("pty_1", { disposition: "REJECTED", reviewedBy: "Carla", notes: "the same man", only: ["txn_1", "txn_2", "txn_3"] }, key);
+    return {
+      results: answer.results.map((r) => ({ txnId: r.txnId, status: r.status, disposition: r.disposition ?? "", proposedBy: r.proposed?.by ?? "", code: r.code ?? "" })),
+      left: answer.left,
+    };
+  },
+  async inbox(client) {
+    const answer = await client.inbox({ kind: "review", assignee: "Carla", waitsForMe: true, rule: "R21", partyId: "pty_1", q: "bakery", limit: 5 });
+    return {
+      items: answer.data.map((i) => ({ itemId: i.itemId, amount: text(i.amount), rank: i.rankParts.reduce((sum, part) => sum + part.points, 0) })),
+      open: answer.counts.review,
+    };
+  },
+  claimItem: async (client) => work(await client.claimItem("txn_1", "Carla")),
+  releaseItem: async (client) => work(await client.releaseItem("alr_1", "Carla", true)),
+  assignItem: async (client) => work(await client.assignItem("case_1", "Emil", "Carla")),
+  commentItem: async (client) => work(await client.commentItem("sar_txn_1", "Carla", "seen")),
+  itemComments: async (client) => (await client.itemComments("sar_txn_1")).map((c) => ({ by: c.by, comment: c.comment })),
+  async search(client) {
+    const answer = await client.search("kadyrow ramzan");
+    return { parties: answer.parties.map((p) => ({ name: p.name, like: p.likeness === 1, why: p.why })), transactions: answer.transactions.map((x) => text(x.amount)) };
+  },
+  async learning(client) {
+    const answer = await client.learning({ from: "2026-11-01", to: "2026-11-30" });
+    return { decisions: answer.total.decisions, median: answer.total.medianSeconds, officers: answer.officers.map((o) => o.subject) };
+  },
+};
+
 async function make(client: Client, one: Case): Promise<unknown> {
+  if (one.call in casework) return casework[one.call](client, one.key || undefined);
   const payment = { token: "t", amount: "0.1" };
   switch (one.call) {
     case "screen":

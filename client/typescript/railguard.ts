@@ -314,6 +314,263 @@ export interface WebhookChange {
   webhook?: Webhook & { webhookId: string; state: string; publicKeys: string[] };
 }
 
+/** Which part of a list to read: at most limit rows behind a cursor. */
+export interface Page {
+  limit?: number;
+  cursor?: string;
+}
+export interface PartyQuery extends Page {
+  state?: "open" | "all";
+  q?: string; // A part of a name, another spelling, a wallet, or an identifier as type:value.
+}
+export interface InboxQuery extends Page {
+  kind?: string;
+  assignee?: string;
+  waitsForMe?: boolean; // What another person proposed and the caller may sign.
+  rule?: string;
+  partyId?: string;
+  q?: string;
+}
+
+/** The listed party that payments hit. */
+export interface ListedEntry {
+  uid: string;
+  list: string;
+  name: string;
+  type?: string;
+  entryId?: string;
+  programs: string[];
+  listedNow?: boolean;
+}
+export interface PaymentSum {
+  count: number;
+  amountUSDC: USD;
+}
+/** Sums by what became of the money. */
+export interface PaymentSums {
+  tried: PaymentSum;
+  wentAhead: PaymentSum;
+  waits: PaymentSum;
+  blocked: PaymentSum;
+  rejected: PaymentSum;
+  returned: PaymentSum;
+}
+
+/** A counterparty together with whom or which place its payments hit. */
+export interface PartyHead {
+  partyId: string;
+  name: string | null;
+  side: "payee" | "operator" | "payer" | "user";
+  entry: ListedEntry | null;
+  place: string | null;
+}
+export interface PartySummary extends PartyHead {
+  open: number;
+  sums: PaymentSums;
+  newestAt: string;
+  moneyGone: boolean;
+}
+/** complete: it rests on all of retention, else on what the node has read since then. */
+export interface PartyList {
+  data: PartySummary[];
+  complete: boolean;
+  since: string | null;
+  nextCursor: string | null;
+}
+export interface PartyPayment {
+  txnId: string;
+  screenedAt: string;
+  verdict: Verdict["verdict"];
+  rule: string | null;
+  reason: string;
+  rules: string[]; // All that fired.
+  amount: USD;
+  agentId?: string;
+  agentName?: string;
+  operatorLegalName?: string;
+  cpName: string | null;
+  cpWallet: string | null;
+  state: "wentAhead" | "waits" | "blocked" | "rejected" | "returned";
+  own: boolean; // false: it stands here because its payee is like the party or the entry.
+  partyId?: string;
+}
+/** An alert, a hit, a sanctions case or a report that waits for nobody any more. */
+export interface ClosedItem {
+  itemId: string;
+  kind: string;
+  txnId: string | null;
+  caseId?: string;
+  alertId?: string;
+  alert?: string;
+  state: string;
+  own: boolean;
+  amount: USD;
+  openedAt: string;
+  closedAt: string | null;
+  closedBy: string | null;
+  keyId: string | null;
+  reason: string | null;
+  persons: string[];
+}
+/** One party whole. payments has the newest 200, the sums all. */
+export interface PartyPage extends PartyHead {
+  listedSince: boolean;
+  entryNames: string[];
+  sums: PaymentSums;
+  ownSums: PaymentSums;
+  payments: PartyPayment[];
+  paymentsLeft: number;
+  reviews: InboxItem[];
+  cases: InboxItem[];
+  alerts: InboxItem[];
+  retroHits: InboxItem[];
+  reports: InboxItem[];
+  closed: ClosedItem[];
+  closedLeft: number;
+  complete: boolean;
+  since: string | null;
+}
+/** One decision about all open reviews of a party, or about only those. Of a party that hit nobody they have to be named. */
+export interface PartyDecision {
+  disposition: Disposition;
+  reviewedBy: string;
+  notes?: string;
+  only?: string[];
+}
+/** What became of one review: its disposition, a proposal that waits for a second person, or, if status is not 200, why it was refused. */
+export interface Decided {
+  status: number;
+  txnId: string;
+  disposition?: string | null;
+  proposed?: Proposed;
+  reviewedBy?: string;
+  code?: string;
+  message?: string;
+}
+export interface Proposed {
+  disposition: string;
+  by: string;
+  at: string;
+  notes?: string;
+}
+export interface PartyDecided {
+  partyId: string;
+  results: Decided[];
+  left: number;
+}
+
+/** A piece of work; rankParts add up to rank. */
+export interface InboxItem {
+  itemId: string;
+  kind: "review" | "block" | "alert" | "retro" | "report";
+  txnId: string | null;
+  caseId?: string;
+  alertId?: string;
+  partyId: string | null;
+  rule?: string | null;
+  rules: string[];
+  alert?: string;
+  text: string | null;
+  agentId: string | null;
+  agentName: string | null;
+  operatorLegalName: string | null;
+  cpName: string | null;
+  entry: ListedEntry | null;
+  place: string | null;
+  amount: USD;
+  moneyGone: boolean;
+  openedAt: string;
+  dueAt: string | null;
+  overdue: boolean;
+  assignee: string | null;
+  leaseUntil: string | null;
+  comments: number;
+  waitsForMySignature: boolean;
+  rank: number;
+  rankParts: { part: string; points: number; why: string }[];
+}
+export interface InboxCounts {
+  review: number;
+  block: number;
+  alert: number;
+  retro: number;
+  report: number;
+  waitsForMe: number;
+}
+export interface InboxList {
+  data: InboxItem[];
+  counts: InboxCounts;
+  complete: boolean;
+  since: string | null;
+  nextCursor: string | null;
+}
+/** A step in who works on an item. */
+export interface WorkEvent {
+  itemId?: string;
+  txnId?: string;
+  alertId?: string;
+  caseId?: string;
+  eventId?: string;
+  time: string;
+  event: string;
+  assignee?: string | null;
+  leaseUntil?: string | null;
+  by: string | null;
+  comment?: string;
+}
+export interface ItemComment {
+  at: string;
+  eventId: string;
+  by: string;
+  comment: string;
+}
+
+/** How like what was asked something is, 1 being the same, and why. */
+export interface Likeness {
+  likeness: number;
+  why: string;
+}
+export interface Found {
+  agents: ({ agentId: string; agentName: string; operatorLegalName: string } & Likeness)[];
+  parties: (PartyHead & { sums: PaymentSums; newestAt: string } & Likeness)[];
+  transactions: ({ txnId: string; screenedAt: string; verdict: string; rule: string | null; agentId?: string; agentName?: string; amount: USD; cpName: string | null } & Likeness)[];
+  wallets: ({ wallet: string; names: string[] } & Likeness)[];
+  identifiers: ({ identifier: string; names: string[] } & Likeness)[];
+  complete: boolean;
+  since: string | null;
+}
+
+/** Decisions by their outcome. medianSeconds is from screening to decision. */
+export interface LearningCounts {
+  decisions: number;
+  approved: number;
+  rejected: number;
+  escalated: number;
+  medianSeconds: number | null;
+}
+/** What officers decided. Where complete is false, to is earlier than asked: the next call begins a millisecond after it. */
+export interface Learning {
+  from: string;
+  to: string;
+  complete: boolean;
+  total: LearningCounts & { twoPersons: number };
+  officers: (LearningCounts & {
+    subject: string;
+    name: string | null;
+    agreement: { seconded: number; confirmed: number; withdrawn: number };
+    reversals: { withdrawn: number; rejudged: number; reopened: number };
+    rules: LearningRule[];
+  })[];
+  rules: LearningRule[];
+  entries: (LearningCounts & { uid: string; list: string | null; name: string | null; notTheParty: number; falsePositives: number })[];
+  operators: (LearningCounts & { operatorId: string; name: string | null; falsePositives: number })[];
+  days: (LearningCounts & { day: string; opened: number })[];
+}
+export interface LearningRule extends LearningCounts {
+  rule: string;
+  falsePositives: number;
+}
+
 /** Draws an Idempotency-Key. Store it before the first attempt of what must survive a restart. */
 export function newKey(): string {
   const raw = crypto.getRandomValues(new Uint8Array(16));
@@ -404,11 +661,55 @@ export class Client {
   limits(agentId: string): Promise<Limits> {
     return this.call("GET", `/v1/agents/${encodeURIComponent(agentId)}/limits`);
   }
+
+  // Who was paid, what waits for an officer, who works on it, and what was decided. For an institution's
+  // own tools: role reviewer, or auditor to read, and a key without an operator's scope.
+
+  /** Counterparties with what they hit: those with open work, or with state "all" every one. */
+  parties(query: PartyQuery = {}): Promise<PartyList> {
+    return this.#read("/v1/parties", { ...query });
+  }
+  /** Everything about one party: paid, tried, waiting, decided and closed. */
+  party(partyId: string): Promise<PartyPage> {
+    return this.call("GET", `/v1/parties/${encodeURIComponent(partyId)}`);
+  }
+  /** One decision about all open reviews of a party, or about only those. Each stands in its own record: look at every one of the results. */
+  decideParty(partyId: string, decision: PartyDecision, key?: string): Promise<PartyDecided> {
+    return this.#post(`/v1/parties/${encodeURIComponent(partyId)}/decide`, decision, key);
+  }
+  /** What waits for an officer, the highest rank first. */
+  inbox(query: InboxQuery = {}): Promise<InboxList> {
+    return this.#read("/v1/inbox", { ...query, waitsForMe: query.waitsForMe || undefined });
+  }
+  /** Leases an item of the inbox to a person for ten minutes. */
+  claimItem(itemId: string, assignee: string, key?: string): Promise<WorkEvent> {
+    return this.#post(`/v1/inbox/${encodeURIComponent(itemId)}/claim`, { assignee }, key);
+  }
+  /** Gives a claim back. With force it may be somebody else's. */
+  releaseItem(itemId: string, by: string, force?: boolean, key?: string): Promise<WorkEvent> {
+    return this.#post(`/v1/inbox/${encodeURIComponent(itemId)}/release`, { by, force }, key);
+  }
+  assignItem(itemId: string, assignee: string, by?: string, key?: string): Promise<WorkEvent> {
+    return this.#post(`/v1/inbox/${encodeURIComponent(itemId)}/assign`, { assignee, by }, key);
+  }
+  commentItem(itemId: string, by: string, comment: string, key?: string): Promise<WorkEvent> {
+    return this.#post(`/v1/inbox/${encodeURIComponent(itemId)}/comment`, { by, comment }, key);
+  }
+  /** The comments on an item, oldest first. */
+  async itemComments(itemId: string): Promise<ItemComment[]> {
+    return (await this.call<{ data: ItemComment[] }>("GET", `/v1/inbox/${encodeURIComponent(itemId)}/comments`)).data;
+  }
+  /** Finds by a part of a name in any order, another spelling or an id. The text stands in the body, so that no balancer logs it. */
+  search(q: string): Promise<Found> {
+    return this.#persist("POST", "/v1/search", { q }, "", true, performance.now() + this.#deadline) as unknown as Promise<Found>;
+  }
+  /** Counts the decisions of a period of times or dates; without one, of the 30 days that end now. */
+  learning(period: { from?: string; to?: string } = {}): Promise<Learning> {
+    return this.#read("/v1/learning", { ...period });
+  }
   /** What happened behind a cursor (none: the oldest; "latest"); types are names or groups ("hold.*"), wait whole seconds. */
   events(query: { after?: string; types?: string[]; wait?: number; limit?: number } = {}): Promise<{ data: Event[]; nextCursor: string }> {
-    const given = Object.entries({ ...query, types: query.types?.join(",") }).filter(([, value]) => value !== undefined);
-    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-    return this.call("GET", "/v1/events" + (text && "?" + text));
+    return this.#read("/v1/events", { ...query, types: query.types?.join(",") });
   }
   /** Has events sent to a URL; the answer has the secret, once. Role admin. */
   createWebhook(webhook: Webhook, key = newKey()): Promise<WebhookChange> {
@@ -477,6 +778,12 @@ export class Client {
 
   #post<T>(path: string, body: unknown, key?: string): Promise<T> {
     return this.call("POST", path, body, key || newKey());
+  }
+
+  #read<T>(path: string, query: Record<string, unknown>): Promise<T> {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
+    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    return this.call("GET", path + (text && "?" + text));
   }
 
   // Once an attempt's outcome is unknown, the call's is, until an answer settles it:

@@ -5,7 +5,7 @@ import {h, put, say} from './dom.js';
 import * as api from './api.js';
 import {showInbox} from './inbox.js';
 import {showParties, showParty} from './party.js';
-import {showSearch} from './search.js';
+import {showSearch, finder} from './search.js';
 import {showQueue} from './queue.js';
 import {showCase} from './case.js';
 import {showOverview} from './overview.js';
@@ -24,6 +24,7 @@ import {showLearning} from './learning.js';
 import {showPeople} from './people.js';
 import {showPasskeys} from './passkeys.js';
 import {shortcuts, setShortcuts} from './settings.js';
+import {keys, help} from './keys.js';
 import {navigation} from './nav.js';
 import {flush} from './drafts.js';
 
@@ -124,6 +125,9 @@ async function show() {
   }
 }
 
+/** mayFind tells whether the key may search from every page. */
+const mayFind = () => allowed(pages.find((page) => page.path === 'search'));
+
 function header(current) {
   if (!api.who().signedIn) {
     put(head, h('span', {class: 'brand'}, 'Railguard'));
@@ -132,9 +136,11 @@ function header(current) {
   const key = api.who().key;
   put(head, h('a', {class: 'brand', href: '/console/'}, 'Railguard'),
     navigation(pages.filter(allowed), current),
+    mayFind() && finder(go),
     h('details', {class: 'menu'}, h('summary', null, key.name || key.keyId), h('div', null,
       h('p', null, `Roles: ${key.roles.join(', ')}`), key.owner && h('p', null, `Owner: ${key.owner}`),
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
+      h('button', {type: 'button', class: 'small', onclick: help}, 'Keys', h('kbd', null, '?')),
       h('label', null, 'Look ', themes()),
       h('button', {onclick: () => leaveSession()}, 'Sign out'))));
 }
@@ -206,6 +212,8 @@ function signInPage(why) {
   h('p', {class: 'hint'}, 'The key is sealed into a cookie that no script can read. A session ends after a while without you, and when the browser closes.'), button));
   key.focus();
 }
+
+keys({'/': () => document.getElementById('find')?.focus(), '?': () => { if (api.who().signedIn) help(); }});
 
 // A link within the console changes the page without loading the document again.
 document.addEventListener('click', (event) => {

@@ -9,9 +9,9 @@ import {officer} from './who.js';
 import {keep} from './drafts.js';
 import {verify, hold} from './proof.js';
 import {keys} from './keys.js';
-import {clearPair, pairCleared, pairDenied} from './cleared.js';
+import {clearPair, mayClear, pairCleared, pairDenied} from './cleared.js';
 import {next, pass} from './next.js';
-import {fieldOf, fieldWords, outcomeWords, said} from './fields.js';
+import {askedOf, fieldOf, fieldWords, outcomeWords, said} from './fields.js';
 import {countryWords, differing} from './identity.js';
 import {leaveWords, paymentWords} from './leave.js';
 
@@ -62,9 +62,9 @@ export async function hits(record, marks) {
       const box = h('input', {type: 'checkbox'});
       marks?.push(box);
       const field = fieldOf(match, record);
-      const asked = field === 'operator' ? record.operatorLegalName : field === 'user' ? record.userName : said(field, q) ?? match.wallet;
+      const asked = askedOf(match, record);
       const today = now?.matches?.find((m) => m.uid === match.uid && (m.alias ?? m.name) === (match.alias ?? match.name));
-      const clear = api.may('reviewer') && api.whole() && match.outcome !== 'BLOCK' && asked && !match.wallet && !match.identifier && match.party !== 'memo' && !today?.cleared &&
+      const clear = api.may('reviewer') && api.whole() && mayClear(match, asked) && !today?.cleared &&
         h('button', {type: 'button', class: 'clear', onclick: () => clearPair(asked, match, record, () => clear.replaceWith(pairCleared()))}, 'Clear this pair …');
       return hitView(match, asked, (record.parties ?? []).find((p) => p.uid === match.uid), today,
         [today?.cleared ? pairCleared() : (today ?? match).clearing && pairDenied(today ?? match), h('div', {class: 'actions left'}, h('label', null, box, ' I have compared this hit'), clear)], fieldWords(field, q), record);

@@ -26,6 +26,9 @@ function toldOf(record, match) {
   return Object.values(told).some((said) => said?.length) ? told : {operatorId: record.operatorId};
 }
 
+/** mayClear tells whether a hit is one that a clearing silences: of a name, short of a BLOCK. */
+export const mayClear = (match, asked) => match.outcome !== 'BLOCK' && Boolean(asked) && !match.wallet && !match.identifier && match.party !== 'memo';
+
 /** clearPair asks why a name in a case is not a listed party, and records it; then is called when it is. */
 export function clearPair(name, match, record, then) {
   const alone = h('input', {type: 'checkbox', name: 'nameOnly'});
@@ -49,7 +52,8 @@ export const pairDenied = (match) => h('p', {class: 'note warn'}, `Cleared pair 
 /** pairCleared tells that a hit is of a pair that is cleared today. */
 export const pairCleared = () => h('p', {class: 'note good'}, 'This pair is cleared: rule R21 stays quiet for this name and this entry. ', h('a', {href: '/console/cleared'}, 'All cleared pairs'));
 
-function takeBack(pair, then) {
+/** takeBack asks why a clearing no longer holds, and records that it ends. */
+export function takeBack(pair, then) {
   const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
   const who = signs('Taken back by');
   ask({title: 'Take it back?', word: 'Take it back', kind: 'warn', draft: `cleared:${pair.clearedId}`, body: [h('p', {class: 'action'}, `“${pair.name}” and ${pair.entryName ?? `entry ${pair.uid}`} are no cleared pair any more. From now on the name asks for a person again.`), who.view, field('Why (obligatory)', why)], act: async (_form, post) => {

@@ -39,6 +39,12 @@ export function said(member, q = {}) {
   return listed[1] === 'wallets' ? item?.address : item?.[listed[3] ?? 'value'];
 }
 
+/** askedOf is what of a record was compared with a match: a name of the call, or of who answers for it. */
+export function askedOf(match, record) {
+  const field = fieldOf(match, record);
+  return field === 'operator' ? record.operatorLegalName : field === 'user' ? record.userName : said(field, record._request ?? {}) ?? match.wallet;
+}
+
 const outcomes = {blocked: 'an embargoed place', reviewed: 'a place that the policy reviews', doubtful: 'perhaps an embargoed place', unread: 'no country that can be read', exempt: 'an embargoed place that a licence lets pass'};
 
 /** outcomeWords is what a place does to a payment. */

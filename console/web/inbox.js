@@ -12,7 +12,7 @@ const every = 5000;
 const size = 50;
 const most = 500; // The API's largest page: beyond it a row is asked about by itself.
 const wanted = ['kind', 'assignee', 'waitsForMe', 'rule', 'partyId', 'q'];
-const kinds = {review: 'Review', block: 'Sanctions case', alert: 'Alert', retro: 'Named by a newer list', report: 'Report'};
+export const kinds = {review: 'Review', block: 'Sanctions case', alert: 'Alert', retro: 'Named by a newer list', report: 'Report'};
 
 /** home is where a piece of work is worked on. */
 export const home = (item) => ({

@@ -1,7 +1,17 @@
 // This module handles shortcuts of a single key. The officer can switch them off. They do nothing
 // in inputs, with modifiers and in dialogs (WCAG 2.1.4).
 
+import {h, dialog} from './dom.js';
 import {shortcuts} from './settings.js';
+
+const all = [['/', 'find anything, from every page'], ['?', 'this'], ['J, K', 'in the queue: next, previous'], ['Enter', 'in the queue: open the case'], ['F', 'in the queue: filter'], ['X', 'in the queue: select for all at once'],
+  ['N', 'the next free case, leased to you; in a case: skip it'], ['A', 'approve'], ['R', 'reject'], ['S', 'escalate'], ['Q', 'in a case: back to the queue']];
+
+/** help shows what the keys do. */
+export function help() {
+  dialog('Keys', [h('dl', {class: 'facts'}, all.map(([k, v]) => [h('dt', null, h('kbd', null, k)), h('dd', null, v)])),
+    h('p', {class: 'quiet'}, 'They do nothing in a field or a dialog. The menu with your key’s name switches them off.')], 'Good', 'primary', async () => {});
+}
 
 /** keys listens until the function it returns is called. */
 export function keys(map) {

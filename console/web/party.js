@@ -7,7 +7,11 @@ import {partyLink} from './names.js';
 import {verbs} from './decide.js';
 import {ask} from './ask.js';
 import {signs} from './who.js';
-import {workRow} from './inbox.js';
+import {workRow, home, kinds} from './inbox.js';
+import {clearPair, mayClear, takeBack} from './cleared.js';
+import {askedOf} from './fields.js';
+import {eventWords} from './events.js';
+import {kinds as alertKinds} from './alerts.js';
 
 const every = 5000;
 const states = {wentAhead: 'went ahead', waits: 'waits', blocked: 'blocked', rejected: 'stopped by an officer', returned: 'returned'};
@@ -85,7 +89,42 @@ const paymentsOf = (p) => table('Payments', ['When', 'Amount', 'To', 'By', 'Verd
   x.disposition ? h('span', null, badge(x.disposition.disposition), ` ${x.disposition.reviewedBy}`) : '–',
   x.own ? 'this party' : h('span', null, x.alike ? `${(x.alike.likeness * 100).toFixed(0)} %: ${x.alike.why}` : 'alike', x.partyId && [' · ', h('a', {href: `/console/party/${x.partyId}`}, 'its case')])]));
 
-const acts = {'review.dispositioned': 'Decided', 'review.proposed': 'Proposed', 'queue.commented': 'Commented', 'cleared.added': 'Cleared', 'cleared.removed': 'Clearing taken back', 'hold.settled': 'Settled', 'hold.released': 'Released'};
+/** told tells how much a payment says of its payee: a clearing rests on what is said. */
+const told = (x) => [x.cpDateOfBirth, x.cpCountry, x.cpAddress].filter(Boolean).length;
+
+/** clear asks why the party is not the listed one. The clearing rests on the payment that says most of its payee. */
+async function clear(p, own, reload) {
+  const hits = own.filter((x) => x.cpName && x.verdict !== 'BLOCK').sort((a, b) => told(b) - told(a));
+  for (const payment of hits) {
+    const record = await api.call(`/audit/${payment.txnId}`);
+    const match = (record.matches ?? []).find((m) => String(m.uid) === p.entry.uid && mayClear(m, askedOf(m, record)));
+    if (match) return clearPair(askedOf(match, record), match, record, reload);
+  }
+  return toast('None of these payments hit by a name alone: what hit by a wallet or an identifier, or was a BLOCK, is never cleared.', 'warn');
+}
+
+/** closedHome is where closed work is read. */
+const closedHome = (c) => (c.kind === 'alert' || c.kind === 'retro' ? `/console/alerts?state=acknowledged#${c.alertId}` : home(c));
+
+/** closedOf shows what waits for nobody any more, with who closed it, when and why. */
+const closedOf = (p) => table('Closed', ['Closed', 'What', 'Payment', 'State', 'By', 'Why'], p.closed.map((c) => [c.closedAt ? when(c.closedAt) : 'past its 90 days',
+  h('a', {href: closedHome(c)}, c.alert ? alertKinds[c.alert] ?? c.alert : kinds[c.kind]), c.txnId ? h('a', {href: `/console/case/${c.txnId}`}, money(c.amount)) : '–', badge(c.state),
+  c.persons.length > 1 ? c.persons.join(' and ') : c.closedBy ?? c.keyId ?? '–', c.reason ?? '–']));
+
+/** actHome is where an act is read: its case, its report, its alert, or the payment. */
+function actHome(a) {
+  if (a.caseId) return h('a', {href: `/console/sanctions/${a.caseId}`}, a.caseId);
+  if (a.alertId) return h('a', {href: `/console/alerts?state=acknowledged#${a.alertId}`}, a.alertId);
+  if (!a.txnId) return '–';
+  return h('a', {href: a.what === 'sar.moved' ? `/console/reports#${a.txnId}` : `/console/case/${a.txnId}`}, a.txnId);
+}
+
+const voids = {expired: 'it ended', entry_changed: 'the entry changed', entry_removed: 'the entry is listed no more'};
+
+/** clearedOf shows the clearings of the party, also those that were taken back, and takes back those that are not. */
+const clearedOf = (p, may, reload) => table('Cleared pairs', ['Cleared', 'By', 'Why', 'Now', ''], p.cleared.map((c) => [when(c.clearedAt), c.clearedBy ?? '–', c.reason,
+  c.inForce ? badge('in force') : h('span', null, badge('void'), c.void === 'taken_back' ? [' taken back ', when(c.endedAt), ` by ${c.endedBy ?? '–'}: ${c.endReason ?? '–'}`] : ` ${voids[c.void] ?? c.void}`),
+  may && c.void !== 'taken_back' ? h('button', {type: 'button', class: 'small takeback', onclick: () => takeBack({...c, uid: p.entry.uid, entryName: p.entry.name}, reload)}, 'Take back …') : '–']));
 
 export async function showParty(place, {id}) {
   const news = h('div', {role: 'status', id: 'news'});
@@ -98,6 +137,7 @@ export async function showParty(place, {id}) {
     const open = p.reviews.filter((r) => r.own);
     const may = api.may('reviewer');
     const other = [...p.cases, ...p.alerts, ...p.retroHits, ...p.reports, ...p.reviews.filter((r) => !r.own)];
+    const clears = may && p.entry && p.entry.listedNow !== false && own.some((x) => x.cpName && x.verdict !== 'BLOCK') && !p.cleared.some((c) => c.inForce);
     const reload = () => draw().then(() => put(news));
     put(place, news,
       h('div', {class: 'titlebar'}, h('h1', null, p.name ?? 'Not named'), hitName(p) && badge(p.entry ? 'possible hit' : 'place'), p.listedSince && badge('listed since'), p.sums.wentAhead.count > 0 && badge('money gone')),
@@ -110,13 +150,14 @@ export async function showParty(place, {id}) {
           ['by', different(own.map((x) => x.agentName ?? x.agentId)).slice(0, 4).join(', ')], ['why', own[0]?.reason], p.entry && ['entry', `${p.entry.entryId ?? p.entry.uid} · ${p.entry.programs.join(', ')}${p.entry.listedNow === false ? ' · no longer listed' : ''}`]]))),
       open.length > 0 && h('section', null, h('h2', null, `${plural(open.length, 'payment waits', 'payments wait')}`), h('ol', {class: 'queue'}, open.map((item) => h('li', {class: 'row'}, workRow(item, {may, reload}))))),
       other.length > 0 && h('section', null, h('h2', null, 'Also open'), h('ol', {class: 'queue'}, other.map((item) => h('li', {class: 'row'}, workRow(item, {may, reload}))))),
+      p.closed.length > 0 && h('section', {class: 'card', id: 'closed'}, h('h2', null, 'Closed'), closedOf(p), p.closedLeft > 0 && h('p', {class: 'quiet'}, `${count(p.closedLeft)} that were closed before are not shown.`)),
       h('section', {class: 'card'}, h('h2', null, 'All payments, before and after'), paymentsOf(p), p.paymentsLeft > 0 && h('p', {class: 'quiet'}, `${count(p.paymentsLeft)} older ones are summed and not shown.`),
         !p.complete && h('p', {class: 'note'}, `This node has read back to `, when(p.since), ': older payments are not here yet.')),
       p.alike.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Like it'), table('Counterparties that are like it', ['Name', 'Likeness', 'Why'], p.alike.map((a) => [a.name, `${(a.likeness * 100).toFixed(1)} %`, a.why]))),
       p.entry && h('section', {class: 'card'}, h('h2', null, 'On the list'), p.entryNames.length > 0 && h('p', null, p.entryNames.join(' · ')), h('details', null, h('summary', null, 'All that the list says'), table('Listed facts', ['What', 'Value'], p.entryFacts.map((f) => [f.label ?? f.kind, f.value])))),
-      p.cleared.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Cleared pairs'), table('Cleared pairs', ['Cleared', 'By', 'Why', 'Now'], p.cleared.map((c) => [when(c.clearedAt), c.clearedBy ?? '–', c.reason,
-        c.inForce ? badge('in force') : h('span', null, badge('void'), c.void === 'taken_back' ? [' taken back ', when(c.endedAt), ` by ${c.endedBy ?? '–'}: ${c.endReason ?? '–'}`] : ` ${c.void}`)]))),
-      h('section', {class: 'card'}, h('h2', null, 'What was done'), table('Acts', ['When', 'What', 'By', 'Why', 'Payment'], p.acts.map((a) => [when(a.at), [acts[a.what] ?? a.what, a.disposition && [' ', badge(a.disposition)], a.state && ` ${a.state}`], a.by ?? a.keyId ?? '–', a.reason ?? '–', a.txnId ? h('a', {href: `/console/case/${a.txnId}`}, a.txnId) : '–']))));
+      (p.cleared.length > 0 || clears) && h('section', {class: 'card', id: 'cleared'}, h('h2', null, 'Cleared pairs'), p.cleared.length > 0 && clearedOf(p, may, reload),
+        clears && h('div', {class: 'actions left'}, h('button', {type: 'button', class: 'clear', onclick: () => clear(p, own, reload).catch((e) => toast(e.message, 'bad'))}, 'Clear this pair …'))),
+      h('section', {class: 'card'}, h('h2', null, 'What was done'), table('Acts', ['When', 'What', 'By', 'Why', 'Where'], p.acts.map((a) => [when(a.at), [eventWords(a.what), a.disposition && [' ', badge(a.disposition)], (a.to ?? a.state) && ` ${a.to ?? a.state}`], a.by ?? a.keyId ?? '–', a.reason ?? '–', actHome(a)]))));
   }
   await draw();
 

@@ -3,7 +3,7 @@
 
 import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when, due} from './dom.js';
 import * as api from './api.js';
-import {keys} from './keys.js';
+import {keys, help} from './keys.js';
 import {load, evidenceOf} from './case.js';
 import {sentence} from './words.js';
 import {decide, verbs} from './decide.js';
@@ -235,7 +235,7 @@ export async function showQueue(place, _params, go) {
 
   const timer = setInterval(() => { if (!document.hidden && !document.querySelector('dialog[open]')) refresh(false).catch(() => {}); }, every);
   const unkey = keys({
-    j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), Enter: () => at && go(`/console/case/${at}`), n: next, '/': () => form.elements.q.focus(), '?': help,
+    j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1), Enter: () => at && go(`/console/case/${at}`), n: next, f: () => form.elements.q.focus(),
     a: () => decideSelected('APPROVED'), r: () => decideSelected('REJECTED'), s: () => decideSelected('ESCALATE_SAR'),
     x: () => { const box = rows.get(at)?.querySelector('input'); if (box) box.click(); },
   });
@@ -243,11 +243,6 @@ export async function showQueue(place, _params, go) {
     clearInterval(timer);
     unkey();
   };
-}
-
-function help() {
-  dialog('Keys', [h('dl', {class: 'facts'}, [['J, K', 'next, previous'], ['Enter', 'open the case'], ['A', 'approve'], ['R', 'reject'], ['S', 'escalate'], ['N', 'the next free case, leased to you; in a case: skip it'], ['X', 'select for all at once'], ['/', 'search'], ['?', 'this']].map(([k, v]) => [h('dt', null, h('kbd', null, k)), h('dd', null, v)])),
-    h('p', {class: 'quiet'}, 'They do nothing in a field or a dialog. The menu with your key’s name switches them off.')], 'Good', 'primary', async () => {});
 }
 
 function filterForm(filter, rules, then) {

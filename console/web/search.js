@@ -4,6 +4,15 @@ import {h, put, money, when, badge, field, table} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
 
+/** finder is the box in the head of every page by which a search begins. */
+export function finder(go) {
+  const box = h('input', {id: 'find', type: 'search', autocomplete: 'off', required: true, minlength: 2, maxlength: 8192, placeholder: 'Find …', 'aria-label': 'Find a name, an agent, a transaction, a wallet or an identifier', 'aria-keyshortcuts': '/', title: 'Key /'});
+  return h('form', {class: 'find', role: 'search', 'aria-label': 'Find from every page', onsubmit: (event) => {
+    event.preventDefault();
+    if (box.value.trim().length > 1) go(`/console/search${api.query({q: box.value.trim()})}`);
+  }}, box);
+}
+
 const like = (x) => `${(x.likeness * 100).toFixed(0)} %: ${x.why}`;
 
 export async function showSearch(place, _params, go) {

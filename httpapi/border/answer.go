@@ -399,17 +399,14 @@ func (b *Border) logAccess(c *Request) {
 		linesDropped.Inc() // The counters by status tell how many there were.
 		return
 	}
-	path, keyID := "", ""
+	path := ""
 	if c.route != nil {
 		path = c.route.Path
-	}
-	if c.Key != nil {
-		keyID = c.Key.ID
 	}
 	members := [...]slog.Attr{
 		slog.String("method", safeMethod(c.r.Method)), slog.String("route", path), slog.Int("status", c.Status),
 		slog.Duration("took", time.Since(c.Start)), slog.String("requestId", c.Asked.RequestID),
-		slog.String("keyId", keyID), slog.String("txnId", c.TxnID), slog.String("traceId", c.Asked.Trace),
+		slog.String("keyId", c.KeyID()), slog.String("txnId", c.TxnID), slog.String("traceId", c.Asked.Trace),
 		slog.String("look", look), slog.String("address", b.ClientAddress(c.r).String()),
 	}
 	shown := len(members)

@@ -373,10 +373,18 @@ func TakeTurn(c *Request, step func() error) error {
 	return step()
 }
 
+// KeyID is the id of the caller's key; "" without one.
+func (c *Request) KeyID() string {
+	if c.Key == nil {
+		return ""
+	}
+	return c.Key.ID
+}
+
 // callerKey identifies the caller whose calls take turns with others'.
 func callerKey(c *Request) string {
-	if c.Key != nil {
-		return c.Key.ID
+	if id := c.KeyID(); id != "" {
+		return id
 	}
 	return c.border.ClientAddress(c.r).String()
 }

@@ -106,10 +106,10 @@ func listAlerts(c *border.Request) (border.Answer, error) {
 		}
 		return true
 	})
-	items := make([]strictjson.Members, len(rows))
+	items, claims := make([]strictjson.Members, len(rows)), claimsOf(view)
 	border.ChargeLooked(c, len(items))
 	for i := range rows {
-		if err := writeAlert(c, &items[i], view, &rows[i]); err != nil {
+		if err := writeAlert(c, &items[i], view, &rows[i], claims[alertWork(&rows[i])]); err != nil {
 			return border.Answer{}, err
 		}
 	}
@@ -155,15 +155,18 @@ func showAlert(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	var m strictjson.Members
-	if err := writeAlert(c, &m, view, row); err != nil {
+	if err := writeAlert(c, &m, view, row, view.WorkOn(alertWork(row))); err != nil {
 		return border.Answer{}, err
 	}
 	c.Judge.Index = view.Index
 	return c.Reply(http.StatusOK, m), nil
 }
 
+// alertWork is what a claim of an alert names.
+func alertWork(row *fsm.AlertRow) uint64 { return wire.WorkSubject(wire.WorkAlert, row.Leaf) }
+
 // writeAlert writes an alert from its leaf and the leaf that acknowledged it.
-func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *fsm.AlertRow) error {
+func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *fsm.AlertRow, claim *fsm.Claim) error {
 	l, err := c.Judge.LoadLeaf(row.Leaf)
 	if err != nil {
 		return err
@@ -173,7 +176,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 		return err
 	}
 	m.Bool("overdue", row.Later == 0 && view.Time >= AlertDue(row.At, view.Settings().Policy))
-	writeClaim(m, view.WorkOn(wire.WorkSubject(wire.WorkAlert, row.Leaf)), view.Time)
+	writeClaim(m, claim, view.Time)
 	if target, slot := wire.SplitSubject(row.Subject); target == wire.TargetOperator {
 		if _, profile, known := view.Operator(engine.OperatorSlot(slot)); known {
 			m.Text("operatorLegalName", profile.LegalName)

@@ -34,22 +34,10 @@ func (a *actList) take(l *edge.Leaf, txn string) {
 	m.Text("what", l.Kind())
 	m.Raw("at", l.Raw("time"))
 	m.Optional("txnId", txn)
-	by := ""
-	for _, name := range actorMembers {
-		if by == "" {
-			by = l.Text(name)
-		}
-	}
-	m.TextOrNull("by", by)
+	m.TextOrNull("by", firstText(l, actorMembers...))
 	m.TextOrNull("keyId", l.Text("actorKeyId"))
-	why := ""
-	for _, name := range reasonMembers {
-		if why == "" {
-			why = l.Text(name)
-		}
-	}
-	m.TextOrNull("reason", why)
-	l.CopyTo(&m, "disposition", "from", "to", "state", "bsaId", "name", "uid", "clearedId")
+	m.TextOrNull("reason", firstText(l, reasonMembers...))
+	l.CopyTo(&m, "disposition", "from", "to", "state", "bsaId", "alertId", "caseId", "name", "uid", "clearedId")
 	a.all = append(a.all, actAt{l.Index, m})
 }
 

@@ -267,6 +267,12 @@ func (b *Room) writePage(c *border.Request, m *strictjson.Members, whole *wholeP
 	for kind := range workKinds {
 		m.List(openMembers[kind], open[kind])
 	}
+	closed, left, err := b.writeClosed(c, whole, acts)
+	if err != nil {
+		return err
+	}
+	m.List("closed", closed)
+	m.Int("closedLeft", int64(left))
 	cleared, err := clearedOf(c, whole, acts)
 	if err != nil {
 		return err

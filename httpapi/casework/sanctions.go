@@ -53,8 +53,11 @@ func loadCase(c *border.Request) (*fsm.View, *fsm.SanctionsRow, error) {
 	return findRow(c, noCase, func(view *fsm.View) (fsm.SanctionsRow, bool) { return view.SanctionsCase(at) })
 }
 
+// caseWork is what a claim of a case names.
+func caseWork(row *fsm.SanctionsRow) uint64 { return wire.WorkSubject(wire.WorkCase, row.Leaf) }
+
 // writeCaseHead writes what the state has of a case.
-func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsRow, view *fsm.View) {
+func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsRow, view *fsm.View, claim *fsm.Claim) {
 	ids := idsOf(c)
 	m.Text("caseId", ids.CaseID(row.Leaf))
 	m.Text("state", fsm.SanctionsState(row.State))
@@ -78,8 +81,8 @@ func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsR
 	m.TextOrNull("listedName", listedName(c, row))
 	m.Time("openedAt", row.At)
 	m.Time("dueAt", row.DueAt)
-	m.Bool("overdue", view.Time >= row.DueAt && (row.State == wire.SanctionsOpen || row.State == wire.SanctionsTrueMatch))
-	writeClaim(m, view.WorkOn(wire.WorkSubject(wire.WorkCase, row.Leaf)), view.Time)
+	m.Bool("overdue", view.Time >= row.DueAt && caseIsOpen(row))
+	writeClaim(m, claim, view.Time)
 	m.Uint("count", row.Count)
 	m.USD("amountUSDC", row.Amount)
 	m.Text("firstTxnId", ids.TxnID(row.First))
@@ -133,12 +136,16 @@ func listCases(c *border.Request) (border.Answer, error) {
 	if late != "" && late != "true" && late != "false" {
 		return border.Answer{}, border.BadQuery("overdue", "must be true or false")
 	}
+	var claims map[uint64]*fsm.Claim // Read once, before the first case.
 	items, next, err := pageOfCases(c, "sanctions", func(view *fsm.View, row *fsm.SanctionsRow, m *strictjson.Members) bool {
-		isLate := view.Time >= row.DueAt && (row.State == wire.SanctionsOpen || row.State == wire.SanctionsTrueMatch)
+		isLate := view.Time >= row.DueAt && caseIsOpen(row)
 		if state != 0 && row.State != state || late != "" && isLate != (late == "true") {
 			return false
 		}
-		writeCaseHead(c, m, row, view)
+		if claims == nil {
+			claims = claimsOf(view)
+		}
+		writeCaseHead(c, m, row, view, claims[caseWork(row)])
 		return true
 	})
 	if err != nil {
@@ -188,7 +195,7 @@ func showCase(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	var m strictjson.Members
-	writeCaseHead(c, &m, row, view)
+	writeCaseHead(c, &m, row, view, view.WorkOn(caseWork(row)))
 	next := []string{}
 	for _, state := range fsm.SanctionsNext(row.State) {
 		next = append(next, fsm.SanctionsState(state))

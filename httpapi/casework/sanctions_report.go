@@ -243,7 +243,7 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 	var m strictjson.Members
 	m.Text("regulation", regulation)
 	m.Text("note", noAdvice)
-	writeCaseHead(c, &m, row, view)
+	writeCaseHead(c, &m, row, view, view.WorkOn(caseWork(row)))
 	items, rows := make([]strictjson.Members, len(members)), [][]string{}
 	for i, member := range members {
 		values := member.value(report)

@@ -69,14 +69,10 @@ func (b *Room) collectWork(c *border.Request, view *fsm.View) (all []work, err e
 		return nil, err
 	}
 	view.SanctionsCases(^uint64(0), false, func(row fsm.SanctionsRow) bool {
-		if row.State != wire.SanctionsOpen && row.State != wire.SanctionsTrueMatch {
+		if !caseIsOpen(&row) {
 			return true
 		}
-		w := work{kind: workBlock, caseID: idsOf(c).CaseID(row.Leaf), leaf: row.Leaf, record: row.Last, at: row.At, due: row.DueAt, amount: row.Amount}
-		if target, at := wire.SplitSubject(row.Root); target == wire.TargetAgent {
-			w.agent = engine.AgentSlot(at)
-		}
-		return add(w)
+		return add(workOfCase(idsOf(c), &row))
 	})
 	if err != nil {
 		return nil, err
@@ -89,17 +85,7 @@ func (b *Room) collectWork(c *border.Request, view *fsm.View) (all []work, err e
 		if row.Later != 0 {
 			return true
 		}
-		w := work{kind: workAlert, leaf: row.Leaf, at: row.At, due: AlertDue(row.At, view.Settings().Policy)}
-		if row.Kind == wire.AlertRetroHit {
-			w.kind = workRetro
-		}
-		switch target, at := wire.SplitSubject(row.Subject); {
-		case target == wire.TargetAgent:
-			w.agent = engine.AgentSlot(at)
-		case target == 0 && alertsOfRecords[row.Kind]:
-			w.record = at
-		}
-		return add(w)
+		return add(workOfAlert(view, &row))
 	})
 	if err != nil {
 		return nil, err
@@ -108,20 +94,58 @@ func (b *Room) collectWork(c *border.Request, view *fsm.View) (all []work, err e
 		if row.State > wire.SARReady {
 			return true
 		}
-		return add(work{kind: workReport, leaf: row.First, record: row.Leaf, due: row.DueAt})
+		return add(workOfReport(&row))
 	})
 	b.completeWork(all)
 	takeClaims(view, all)
 	return all, err
 }
 
-// takeClaims gives every piece of work the claim on it. That of a review is in its own row.
-func takeClaims(view *fsm.View, all []work) {
+// caseIsOpen tells whether a case waits for an officer: what is reported, or was not the party, does not.
+func caseIsOpen(row *fsm.SanctionsRow) bool {
+	return row.State == wire.SanctionsOpen || row.State == wire.SanctionsTrueMatch
+}
+
+func workOfCase(ids *fsm.IDs, row *fsm.SanctionsRow) work {
+	w := work{kind: workBlock, caseID: ids.CaseID(row.Leaf), leaf: row.Leaf, record: row.Last, at: row.At, due: row.DueAt, amount: row.Amount}
+	if target, at := wire.SplitSubject(row.Root); target == wire.TargetAgent {
+		w.agent = engine.AgentSlot(at)
+	}
+	return w
+}
+
+func workOfAlert(view *fsm.View, row *fsm.AlertRow) work {
+	w := work{kind: workAlert, leaf: row.Leaf, at: row.At, due: AlertDue(row.At, view.Settings().Policy)}
+	if row.Kind == wire.AlertRetroHit {
+		w.kind = workRetro
+	}
+	switch target, at := wire.SplitSubject(row.Subject); {
+	case target == wire.TargetAgent:
+		w.agent = engine.AgentSlot(at)
+	case target == 0 && alertsOfRecords[row.Kind]:
+		w.record = at
+	}
+	return w
+}
+
+func workOfReport(row *fsm.SARRow) work {
+	return work{kind: workReport, leaf: row.First, record: row.Leaf, due: row.DueAt}
+}
+
+// claimsOf returns the claims that are in no review's row, by subject. A list reads them once: to ask the
+// view for each of its rows would look at all of them for each.
+func claimsOf(view *fsm.View) map[uint64]*fsm.Claim {
 	claims := map[uint64]*fsm.Claim{}
 	view.Works(func(subject uint64, claim *fsm.Claim) bool {
 		claims[subject] = claim
 		return true
 	})
+	return claims
+}
+
+// takeClaims gives every piece of work the claim on it. That of a review is in its own row.
+func takeClaims(view *fsm.View, all []work) {
+	claims := claimsOf(view)
 	for i := range all {
 		if w := &all[i]; w.kind != workReview {
 			w.claim = claims[w.subject()]

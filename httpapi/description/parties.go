@@ -177,6 +177,8 @@ type WholeParty struct {
 	Alerts       []PartyWork    `json:"alerts"`
 	RetroHits    []PartyWork    `json:"retroHits"`
 	Reports      []PartyWork    `json:"reports"`
+	Closed       []PartyClosed  `json:"closed" doc:"alerts, hits, cases and reports of these payments that wait for nobody any more; the last closed first, 200 at most"`
+	ClosedLeft   int64          `json:"closedLeft" doc:"closed and not shown"`
 	Cleared      []struct {
 		ClearedID string  `json:"clearedId"`
 		Name      string  `json:"name"`
@@ -202,6 +204,8 @@ type WholeParty struct {
 		To          string  `json:"to,omitempty"`
 		State       string  `json:"state,omitempty"`
 		BsaID       string  `json:"bsaId,omitempty"`
+		AlertID     string  `json:"alertId,omitempty"`
+		CaseID      string  `json:"caseId,omitempty"`
 		Name        string  `json:"name,omitempty"`
 		UID         string  `json:"uid,omitempty"`
 		ClearedID   any     `json:"clearedId,omitempty" schema:"{\"type\": \"integer\"}"`
@@ -281,6 +285,24 @@ type InboxItem struct {
 type PartyWork struct {
 	InboxItem
 	Own bool `json:"own"`
+}
+
+type PartyClosed struct {
+	ItemID   string   `json:"itemId"`
+	Kind     string   `json:"kind" enum:"block alert retro report"`
+	TxnID    *string  `json:"txnId"`
+	CaseID   string   `json:"caseId,omitempty"`
+	AlertID  string   `json:"alertId,omitempty"`
+	Alert    string   `json:"alert,omitempty" doc:"the kind of alert"`
+	State    string   `json:"state" doc:"acknowledged, or the state of the case or the report"`
+	Own      bool     `json:"own"`
+	Amount   Number   `json:"amount"`
+	OpenedAt Time     `json:"openedAt"`
+	ClosedAt *string  `json:"closedAt" format:"date-time"`
+	ClosedBy *string  `json:"closedBy"`
+	KeyID    *string  `json:"keyId"`
+	Reason   *string  `json:"reason"`
+	Persons  []string `json:"persons" doc:"both, where two closed it"`
 }
 
 type Found struct {

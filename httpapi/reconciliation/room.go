@@ -110,7 +110,7 @@ func (r *Room) begin(c *border.Request) (border.Answer, error) {
 	if err := o.check(); err != nil {
 		return border.Answer{}, err
 	}
-	j := &job{By: c.Key.ID, begun: now, order: o, state: running}
+	j := &job{By: c.KeyID(), begun: now, order: o, state: running}
 	if err := r.claim(j); err != nil {
 		return border.Answer{}, err
 	}

@@ -59,7 +59,7 @@ func (b *Room) termsAgain(ctx context.Context, order *retrace.Order) (terms retr
 
 // startBacktest is POST /v1/backtests. It answers when the job has started.
 func (b *Room) startBacktest(c *border.Request) (border.Answer, error) {
-	order := retrace.Order{Kind: retrace.Backtest, By: c.Key.ID, Now: c.Published().LogTime()}
+	order := retrace.Order{Kind: retrace.Backtest, By: c.KeyID(), Now: c.Published().LogTime()}
 	f := c.ReadFields()
 	var given bool
 	if order.From, given = f.Instant("from"); !given {

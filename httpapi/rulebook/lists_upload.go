@@ -301,7 +301,7 @@ func (b *Room) syncLists(c *border.Request) (border.Answer, error) {
 	}
 	done := make(chan outcome, 1)
 	log, requestID := c.Log(), c.Asked.RequestID
-	log.Info("list sync: asked for", "requestId", requestID, "keyId", c.Key.ID, "reason", reason, "actor", actor)
+	log.Info("list sync: asked for", "requestId", requestID, "keyId", c.KeyID(), "reason", reason, "actor", actor)
 	detached := context.WithoutCancel(c.Context()) // The context is read here, because the goroutine must not use the pooled call.
 	go func() {
 		ctx, cancel := context.WithTimeout(detached, listWork)

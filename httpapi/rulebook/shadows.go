@@ -27,7 +27,7 @@ func (b *Room) shadowRoutes() []border.Route {
 // startShadow is POST /v1/policy/shadow {policy|listSnapshotId, days}.
 func (b *Room) startShadow(c *border.Request) (border.Answer, error) {
 	now := c.Published().LogTime()
-	order := retrace.Order{Kind: retrace.Shadow, By: c.Key.ID, Now: now, From: now}
+	order := retrace.Order{Kind: retrace.Shadow, By: c.KeyID(), Now: now, From: now}
 	f := c.ReadFields()
 	most := int64(retrace.ShadowMax / engine.DayLength)
 	days, given := f.Integer("days", 1, most)

@@ -125,14 +125,61 @@ class Client:
     def limits(self, agent_id):
         return self.call("GET", _path("/v1/agents/%s/limits", agent_id))
 
+    # Who was paid, what waits for an officer, who works on it, and what was decided. For an institution's
+    # own tools: role reviewer, or auditor to read, and a key without an operator's scope.
+
+    def parties(self, state=None, q=None, limit=None, cursor=None):
+        """Counterparties with what they hit: those with open work, or with state "all" every one."""
+        return self._read("/v1/parties", state=state, q=q, limit=limit, cursor=cursor)
+
+    def party(self, party_id):
+        """Everything about one party: paid, tried, waiting, decided and closed."""
+        return self.call("GET", _path("/v1/parties/%s", party_id))
+
+    def decide_party(self, party_id, disposition, reviewed_by, notes=None, only=None, idempotency_key=None):
+        """One decision about all open reviews of a party, or about only those transactions.
+
+        Each stands in its own record: look at every one of the answer's "results".
+        """
+        body = {"disposition": disposition, "reviewedBy": reviewed_by, "notes": notes, "only": only}
+        return self._post(_path("/v1/parties/%s/decide", party_id), body, idempotency_key)
+
+    def inbox(self, kind=None, assignee=None, waits_for_me=None, rule=None, party_id=None, q=None, limit=None, cursor=None):
+        """What waits for an officer, the highest rank first."""
+        return self._read("/v1/inbox", kind=kind, assignee=assignee, waitsForMe="true" if waits_for_me else None, rule=rule, partyId=party_id, q=q, limit=limit, cursor=cursor)
+
+    def claim_item(self, item_id, assignee, idempotency_key=None):
+        """Lease an item of the inbox to a person for ten minutes."""
+        return self._post(_path("/v1/inbox/%s/claim", item_id), {"assignee": assignee}, idempotency_key)
+
+    def release_item(self, item_id, by, force=None, idempotency_key=None):
+        """Give a claim back. With force it may be somebody else's."""
+        return self._post(_path("/v1/inbox/%s/release", item_id), {"by": by, "force": force}, idempotency_key)
+
+    def assign_item(self, item_id, assignee, by=None, idempotency_key=None):
+        return self._post(_path("/v1/inbox/%s/assign", item_id), {"assignee": assignee, "by": by}, idempotency_key)
+
+    def comment_item(self, item_id, by, comment, idempotency_key=None):
+        return self._post(_path("/v1/inbox/%s/comment", item_id), {"by": by, "comment": comment}, idempotency_key)
+
+    def item_comments(self, item_id):
+        """The comments on an item, oldest first."""
+        return self.call("GET", _path("/v1/inbox/%s/comments", item_id))["data"]
+
+    def search(self, q):
+        """Find by a part of a name in any order, another spelling or an id. The text stands in the body, so that no balancer logs it."""
+        return self._persist("POST", "/v1/search", {"q": q}, "", True, time.monotonic() + self._deadline)
+
+    def learning(self, from_=None, to=None):
+        """Count the decisions of a period of times or dates; None: of the 30 days that end now."""
+        return self._read("/v1/learning", **{"from": from_, "to": to})
+
     def events(self, after=None, types=None, wait=None, limit=None):
         """What happened behind a cursor (None: the oldest; "latest"): {"data": [...], "nextCursor": ...}.
 
         types is a list of names or groups ("hold.*"), wait whole seconds, fewer than attempt_timeout.
         """
-        given = {"after": after, "types": ",".join(types) if types else None, "wait": wait, "limit": limit}
-        query = urlencode({name: value for name, value in given.items() if value is not None})
-        return self.call("GET", "/v1/events" + ("?" + query if query else ""))
+        return self._read("/v1/events", after=after, types=",".join(types) if types else None, wait=wait, limit=limit)
 
     def create_webhook(self, webhook, idempotency_key=None):
         """Have events sent to webhook["url"]; the answer has the secret, once. Role admin."""
@@ -197,6 +244,10 @@ class Client:
 
     def _post(self, path, body, key):
         return self.call("POST", path, body, key or new_key())
+
+    def _read(self, path, **given):
+        query = urlencode({name: value for name, value in given.items() if value is not None})
+        return self.call("GET", path + ("?" + query if query else ""))
 
     def _persist(self, method, path, body, key, repeatable, end, plain=False):
         # Once an attempt's outcome is unknown, the call's is, until an answer settles

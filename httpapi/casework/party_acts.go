@@ -37,7 +37,10 @@ func (a *actList) take(l *edge.Leaf, txn string) {
 	m.TextOrNull("by", firstText(l, actorMembers...))
 	m.TextOrNull("keyId", l.Text("actorKeyId"))
 	m.TextOrNull("reason", firstText(l, reasonMembers...))
-	l.CopyTo(&m, "disposition", "from", "to", "state", "bsaId", "alertId", "caseId", "name", "uid", "clearedId")
+	l.CopyTo(&m, "disposition", "from", "to", "state", "bsaId", "alertId", "caseId", "name", "clearedId")
+	if l.Has("uid") {
+		m.Text("uid", border.UintText(uint64(uidOf(l))))
+	}
 	a.all = append(a.all, actAt{l.Index, m})
 }
 
@@ -170,9 +173,12 @@ func endedClearings(c *border.Request, whole *wholeParty, inForce map[uint64]boo
 	return items, read("cleared.removed", end)
 }
 
-// uidOf reads the entry of a clearing's leaf; 0: none.
+// uidOf reads the entry of the leaf of a clearing or of a sanctions case; 0: none.
 func uidOf(l *edge.Leaf) uint32 {
-	uid, _ := strconv.ParseUint(l.Text("uid"), 10, 32)
+	uid, err := strconv.ParseUint(l.Text("uid"), 10, 32)
+	if err != nil { // The leaf of a sanctions case has a number.
+		return uint32(l.Number("uid"))
+	}
 	return uint32(uid)
 }
 

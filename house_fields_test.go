@@ -21,9 +21,9 @@ var fieldHands = map[string]struct {
 	most int
 	why  string
 }{
-	"httpapi/border.Request.Judge": {256, "the one thing that handlers ask; what it shows of the state is immutable"},
-	"edge.Judge.Terms":             {158, "immutable values that were published together, read by whoever judges"},
-	"edge.Terms.Settings":          {85, "an immutable value"},
+	"httpapi/border.Request.Judge": {250, "the one thing that handlers ask; what it shows of the state is immutable"},
+	"edge.Judge.Terms":             {140, "immutable values that were published together, read by whoever judges"},
+	"edge.Terms.Settings":          {60, "an immutable value"},
 	"fsm.core.now":                 {115, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {108, "immutable; of the format"},
 	"fsm.core.settings":            {89, "an immutable value, replaced by one function"},

@@ -65,13 +65,13 @@ type PartyList struct {
 	Next     string         `json:"nextCursor"`
 }
 
-// Page is which part of a list to read: at most Limit rows (0: the server's number) behind a cursor.
-type Page struct {
+// Portion is which part of a list to read: at most Limit rows (0: the server's number) behind a cursor.
+type Portion struct {
 	Limit  int
 	Cursor string
 }
 
-func (p *Page) query(filters map[string]string) string {
+func (p *Portion) query(filters map[string]string) string {
 	query := url.Values{}
 	for name, value := range filters {
 		if value != "" {
@@ -94,7 +94,7 @@ func (p *Page) query(filters map[string]string) string {
 // name, another spelling, a wallet, or an identifier as type:value.
 type PartyQuery struct {
 	State, Text string
-	Page
+	Portion
 }
 
 // Parties lists counterparties with what they hit.
@@ -140,8 +140,8 @@ type ClosedItem struct {
 	Persons  []string `json:"persons"`
 }
 
-// PartyPage is one party whole. Payments has the newest 200, the sums all.
-type PartyPage struct {
+// WholeParty is one party whole. Payments has the newest 200, the sums all.
+type WholeParty struct {
 	PartyHead
 	ListedSince  bool           `json:"listedSince"`
 	EntryNames   []string       `json:"entryNames"`
@@ -161,8 +161,8 @@ type PartyPage struct {
 }
 
 // Party reads everything about one party.
-func (c *Client) Party(ctx context.Context, partyID string) (*PartyPage, error) {
-	return read[PartyPage](c, ctx, "/v1/parties/"+url.PathEscape(partyID))
+func (c *Client) Party(ctx context.Context, partyID string) (*WholeParty, error) {
+	return read[WholeParty](c, ctx, "/v1/parties/"+url.PathEscape(partyID))
 }
 
 // PartyDecision is one decision about all open reviews of a party, or about Only those. Of a party that
@@ -269,7 +269,7 @@ type InboxList struct {
 type InboxQuery struct {
 	Kind, Assignee, Rule, PartyID, Text string
 	WaitsForMe                          bool // What another person proposed and the caller may sign.
-	Page
+	Portion
 }
 
 // Inbox lists what waits for an officer.

@@ -85,5 +85,5 @@ type Learning struct {
 // Learning counts the decisions of a period of times or dates; "" is the service's choice: the 30 days
 // that end now.
 func (c *Client) Learning(ctx context.Context, from, to string) (*Learning, error) {
-	return read[Learning](c, ctx, "/v1/learning"+(&Page{}).query(map[string]string{"from": from, "to": to}))
+	return read[Learning](c, ctx, "/v1/learning"+(&Portion{}).query(map[string]string{"from": from, "to": to}))
 }

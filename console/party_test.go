@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
@@ -29,7 +28,8 @@ func TestPartyKeepsWhatWasDone(t *testing.T) {
 	w.at("/agents", "Agents")
 	w.press("/")
 	require.Equal(t, "find", w.value(`document.activeElement.id`))
-	w.do(chromedp.SendKeys("#find", "nikolas maduro"+kb.Enter, chromedp.ByQuery))
+	w.types("#find", "nikolas maduro")
+	w.press(kb.Enter)
 	w.shows("h1", "Search")
 	require.Equal(t, "nikolas maduro", w.value(`new URLSearchParams(location.search).get('q')`))
 	w.pick("td a", "Nikolas Maduro")

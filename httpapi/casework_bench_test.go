@@ -1,3 +1,5 @@
+//go:build unix
+
 package httpapi
 
 import (
@@ -6,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"railguard/fsm/wire"
 	"railguard/ofac/sample"
 )
 
@@ -21,10 +24,7 @@ func BenchmarkInboxOfHits(b *testing.B) {
 		require.Equal(b, 200, w.Code)
 	}
 	require.Equal(b, open, answer(b, n.do("reviewer", "GET", "/v1/inbox?limit=1", ""), 200).GetInt("counts", "review"))
-	for b.Loop() {
-		require.Equal(b, 200, n.do("reviewer", "GET", "/v1/inbox?limit=50", "").Code)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/open, "ns/item")
+	n.measureReads(b, "/v1/inbox?limit=50", open)
 }
 
 // BenchmarkLearning measures the figures of 2,000 decisions.
@@ -37,10 +37,7 @@ func BenchmarkLearning(b *testing.B) {
 		answer(b, n.do("reviewer", "POST", "/v1/reviews/"+textOf(v, "txnId"), `{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`), 200)
 	}
 	require.Equal(b, decided, answer(b, n.do("reviewer", "GET", "/v1/learning", ""), 200).GetInt("total", "decisions"))
-	for b.Loop() {
-		require.Equal(b, 200, n.do("reviewer", "GET", "/v1/learning", "").Code)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/decided, "ns/decision")
+	n.measureReads(b, "/v1/learning", decided)
 }
 
 // BenchmarkRetroReport measures the report of a retro-screening with 1,000 hits, half of which an officer
@@ -59,9 +56,18 @@ func BenchmarkRetroReport(b *testing.B) {
 	screenPast(b, n.leading())
 	report := n.retroReport("")
 	require.Equal(b, hits, report.GetInt("hits"), report.String())
-	path := "/v1/ofac/retro/" + textOf(report, "retroId")
+	n.measureReads(b, "/v1/ofac/retro/"+textOf(report, "retroId"), hits)
+}
+
+// measureReads repeats a read of many things, by keys of their own because walks count as many calls. It
+// tells the processor time of one of the things: how busy the machine is beside it does not matter.
+func (n *testNode) measureReads(b *testing.B, path string, things int) {
+	i, used := 0, processor(b)
 	for b.Loop() {
-		require.Equal(b, 200, n.do("auditor", "GET", path, "").Code)
+		who := fmt.Sprint("reader", i)
+		n.addKey(wire.APIKey{ID: "key_" + who, Name: who, Roles: wire.RoleReviewer | wire.RoleAuditor}, testSecret(who))
+		i++
+		require.Equal(b, 200, n.do(who, "GET", path, "").Code)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/hits, "ns/hit")
+	b.ReportMetric(float64((processor(b)-used).Nanoseconds())/float64(i)/float64(things), "cpu-ns/thing")
 }

@@ -30,7 +30,7 @@ type costSample struct {
 }
 
 // processor returns the processor time that this process has used.
-func processor(t *testing.T) time.Duration {
+func processor(t testing.TB) time.Duration {
 	var use syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &use))
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())

@@ -35,7 +35,7 @@ var caseworkCalls = map[string]func(ctx context.Context, rail *client.Client, ke
 }
 
 func listParties(ctx context.Context, rail *client.Client, _ string) (any, error) {
-	list, err := rail.Parties(ctx, client.PartyQuery{State: "all", Text: "Müller & Söhne", Page: client.Page{Limit: 2, Cursor: "c1"}})
+	list, err := rail.Parties(ctx, client.PartyQuery{State: "all", Text: "Müller & Söhne", Portion: client.Portion{Limit: 2, Cursor: "c1"}})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func decideParty(ctx context.Context, rail *client.Client, key string) (any, err
 }
 
 func listInbox(ctx context.Context, rail *client.Client, _ string) (any, error) {
-	list, err := rail.Inbox(ctx, client.InboxQuery{Kind: "review", Assignee: "Carla", WaitsForMe: true, Rule: "R21", PartyID: "pty_1", Text: "bakery", Page: client.Page{Limit: 5}})
+	list, err := rail.Inbox(ctx, client.InboxQuery{Kind: "review", Assignee: "Carla", WaitsForMe: true, Rule: "R21", PartyID: "pty_1", Text: "bakery", Portion: client.Portion{Limit: 5}})
 	if err != nil {
 		return nil, err
 	}

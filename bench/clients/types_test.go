@@ -62,7 +62,7 @@ var describedTypes = []describedType{
 	{name: "ListedEntry", goType: client.ListedEntry{}, typescript: "ListedEntry", places: ">GET /v1/parties data entry, >GET /v1/inbox data entry"},
 	{name: "PaymentSums", goType: client.PaymentSums{}, typescript: "PaymentSums", places: ">GET /v1/parties data sums"},
 	{name: "PaymentSum", goType: client.PaymentSum{}, typescript: "PaymentSum", places: ">GET /v1/parties data sums tried"},
-	{name: "PartyPage", goType: client.PartyPage{}, places: ">GET /v1/parties/{partyId}", goLacks: "acts alike asOfIndex cleared entryFacts identity likeness listedToday"},
+	{name: "WholeParty", goType: client.WholeParty{}, places: ">GET /v1/parties/{partyId}", goLacks: "acts alike asOfIndex cleared entryFacts identity likeness listedToday"},
 	{name: "PartyPayment", goType: client.PartyPayment{}, typescript: "PartyPayment", places: ">GET /v1/parties/{partyId} payments", goLacks: "alike cpAddress cpCountry cpDateOfBirth disposition memo", tsLacks: "alike cpAddress cpCountry cpDateOfBirth disposition memo"},
 	{name: "ClosedItem", goType: client.ClosedItem{}, typescript: "ClosedItem", places: ">GET /v1/parties/{partyId} closed"},
 	{name: "PartyDecision", goType: client.PartyDecision{}, typescript: "PartyDecision", places: "<POST /v1/parties/{id}/decide"},

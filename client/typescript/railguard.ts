@@ -315,15 +315,15 @@ export interface WebhookChange {
 }
 
 /** Which part of a list to read: at most limit rows behind a cursor. */
-export interface Page {
+export interface Portion {
   limit?: number;
   cursor?: string;
 }
-export interface PartyQuery extends Page {
+export interface PartyQuery extends Portion {
   state?: "open" | "all";
   q?: string; // A part of a name, another spelling, a wallet, or an identifier as type:value.
 }
-export interface InboxQuery extends Page {
+export interface InboxQuery extends Portion {
   kind?: string;
   assignee?: string;
   waitsForMe?: boolean; // What another person proposed and the caller may sign.
@@ -413,7 +413,7 @@ export interface ClosedItem {
   persons: string[];
 }
 /** One party whole. payments has the newest 200, the sums all. */
-export interface PartyPage extends PartyHead {
+export interface WholeParty extends PartyHead {
   listedSince: boolean;
   entryNames: string[];
   sums: PaymentSums;
@@ -670,7 +670,7 @@ export class Client {
     return this.#read("/v1/parties", { ...query });
   }
   /** Everything about one party: paid, tried, waiting, decided and closed. */
-  party(partyId: string): Promise<PartyPage> {
+  party(partyId: string): Promise<WholeParty> {
     return this.call("GET", `/v1/parties/${encodeURIComponent(partyId)}`);
   }
   /** One decision about all open reviews of a party, or about only those. Each stands in its own record: look at every one of the results. */

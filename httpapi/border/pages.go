@@ -422,7 +422,7 @@ func TimeRange(c *Request, span engine.Time) (from, to engine.Time, err error) {
 
 // ListOfVersion returns an activated list; nil where this node no longer has it.
 func ListOfVersion(c *Request, version uint64) (list *ofac.Index) {
-	for _, info := range c.Judge.Terms.Settings.History {
+	for _, info := range c.Settings().History {
 		if info.Version == version {
 			list, _ = c.Published().ListByDigest(info.Digest)
 		}

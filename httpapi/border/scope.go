@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"railguard/cluster/timing"
+	"railguard/fsm"
 	"railguard/httpapi/lanes"
 )
 
@@ -372,6 +373,9 @@ func TakeTurn(c *Request, step func() error) error {
 	defer func() { c.work, c.Judge.Between = timing.Work{}, nil }()
 	return step()
 }
+
+// Settings are those on which the call is judged: an immutable value.
+func (c *Request) Settings() *fsm.Settings { return c.Judge.Terms.Settings }
 
 // KeyID is the id of the caller's key; "" without one.
 func (c *Request) KeyID() string {

@@ -97,7 +97,7 @@ func listActivity(c *border.Request) (border.Answer, error) {
 // suspicion.
 func writeAct(c *border.Request, e *events.Event, by string) strictjson.Members {
 	keyID, person, why := e.Leaf.Text("actorKeyId"), firstOf(e, actorMembers), firstOf(e, reasonMembers)
-	name := border.KeyName(c.Judge.Terms.Settings.Keys, keyID)
+	name := border.KeyName(c.Settings().Keys, keyID)
 	if by != "" && !strings.Contains(strings.ToLower(keyID+"\n"+name+"\n"+person), by) {
 		return nil
 	}

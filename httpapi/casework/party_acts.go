@@ -89,7 +89,7 @@ func clearedOf(c *border.Request, whole *wholeParty, acts *actList) ([]strictjso
 	}
 	list, now := c.Published().List(), c.Published().LogTime()
 	known := map[uint64]bool{}
-	for _, pair := range c.Judge.Terms.Settings.Cleared {
+	for _, pair := range c.Settings().Cleared {
 		if parties.ClearedID(pair.Name, pair.UID) != whole.party.ID {
 			continue
 		}

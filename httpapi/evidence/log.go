@@ -84,7 +84,7 @@ type logStretch struct {
 
 // loadCheckpoint returns a checkpoint that covers at least size leaves.
 func (e *Room) loadCheckpoint(c *border.Request, size uint64) (*Checkpoint, error) {
-	if c.Judge.Terms.Settings.Genesis == nil {
+	if c.Settings().Genesis == nil {
 		return nil, border.NotBootstrapped()
 	}
 	k := &e.signed
@@ -243,7 +243,7 @@ func (e *Room) listRotations(c *border.Request) (string, error) {
 	k := &e.signed
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	if err := k.openSigners(e, c.Judge.Terms.Settings); err != nil || len(k.stretches) == 1 {
+	if err := k.openSigners(e, c.Settings()); err != nil || len(k.stretches) == 1 {
 		return "", err
 	}
 	return k.verifierKeys(), nil
@@ -267,7 +267,7 @@ func (e *Room) showCheckpoint(c *border.Request) (border.Answer, error) {
 func (e *Room) showLogKeys(c *border.Request) (border.Answer, error) {
 	k := &e.signed
 	k.mutex.Lock()
-	err := k.openSigners(e, c.Judge.Terms.Settings)
+	err := k.openSigners(e, c.Settings())
 	text := ""
 	if err == nil {
 		text = k.verifierKeys()

@@ -48,7 +48,7 @@ func knownWebhook(c *border.Request) (*wire.Webhook, error) {
 		return nil, border.NotFound("no such webhook")
 	}
 	for {
-		for _, hook := range c.Judge.Terms.Settings.Webhooks {
+		for _, hook := range c.Settings().Webhooks {
 			if uint64(hook.ID) == id && (c.Key.Institution() || hook.Owner == c.Key.Owner) {
 				return hook, nil
 			}
@@ -170,7 +170,7 @@ func renderWebhook(c *border.Request, l *edge.Leaf, m *strictjson.Members) error
 	}
 	m.Uint("rev", l.Number("rev"))
 	l.CopyTo(m, "reason", "eventId")
-	for _, hook := range c.Judge.Terms.Settings.Webhooks {
+	for _, hook := range c.Settings().Webhooks {
 		if fsm.WebhookID(hook.ID) != id || uint64(hook.Rev) != l.Number("rev") {
 			continue
 		}
@@ -197,7 +197,7 @@ func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) 
 	m.Text("url", hook.URL)
 	m.Texts("types", hook.Types)
 	m.Bool("sarAllowed", hook.SARAllowed)
-	settings, now := c.Judge.Terms.Settings, c.Published().LogTime()
+	settings, now := c.Settings(), c.Published().LogTime()
 	state := "on"
 	if _, alive := webhooks.Owner(settings, now, hook); !alive {
 		state = "key_gone"
@@ -238,7 +238,7 @@ func listWebhooks(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	settings := c.Judge.Terms.Settings
+	settings := c.Settings()
 	var items []strictjson.Members
 	var failed error
 	next := p.Scan(uint64(settings.WebhookNext), func(row uint64) bool {

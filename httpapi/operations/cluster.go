@@ -327,7 +327,7 @@ func (o *Room) raiseMatcher(c *border.Request) (border.Answer, error) {
 		return rulebook.RaisedMatcher(&c.Judge, to, grounds)
 	}}, func(wire.Result) (border.Answer, error) {
 		var m strictjson.Members
-		m.Uint("matcherVersion", uint64(c.Judge.Terms.Settings.Matcher))
+		m.Uint("matcherVersion", uint64(c.Settings().Matcher))
 		m.Bool("unchanged", true)
 		return c.Reply(200, m), nil
 	})
@@ -335,7 +335,7 @@ func (o *Room) raiseMatcher(c *border.Request) (border.Answer, error) {
 
 // matcherProblem says why the version in force cannot become that one.
 func (o *Room) matcherProblem(c *border.Request, to uint16) error {
-	now := c.Judge.Terms.Settings.Matcher
+	now := c.Settings().Matcher
 	switch {
 	case to == now:
 		return nil // The log will answer that nothing changes.

@@ -94,7 +94,7 @@ var kyaTerms = []string{
 // kyaContext is GET /contexts/kya/v1: the second context of every credential.
 func kyaContext(c *border.Request) (border.Answer, error) {
 	base := "/contexts/kya/v1"
-	if genesis := c.Judge.Terms.Settings.Genesis; genesis != nil {
+	if genesis := c.Settings().Genesis; genesis != nil {
 		base = strings.TrimSuffix(genesis.PublicURL, "/") + base
 	}
 	var terms strictjson.Members

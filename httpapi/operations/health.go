@@ -56,7 +56,7 @@ func (o *Room) clusterStatus(c *border.Request) (status report.ClusterStatus, qu
 // health is GET /v1/health. Everybody hears the members of specification 4.9, and the
 // institution more.
 func (o *Room) health(c *border.Request) (border.Answer, error) {
-	settings := c.Judge.Terms.Settings
+	settings := c.Settings()
 	status, full := o.clusterStatus(c)
 	connected := status.Writes.State == "ok" || status.Writes.State == "transferring"
 	signing := o.signingState(c)
@@ -99,7 +99,7 @@ func (o *Room) health(c *border.Request) (border.Answer, error) {
 }
 
 func writeListHealth(c *border.Request, m *strictjson.Members, ofHouse bool) {
-	settings := c.Judge.Terms.Settings
+	settings := c.Settings()
 	var list strictjson.Members
 	if settings.List == nil {
 		list.Text("source", "none")
@@ -250,7 +250,7 @@ func excluded(names []string, name string) bool {
 
 // ownChecks returns this room's readiness checks; the cluster has the others.
 func (o *Room) ownChecks(c *border.Request) []report.ReadyCheck {
-	settings := c.Judge.Terms.Settings
+	settings := c.Settings()
 	key := report.ReadyCheck{Name: "signingkey", OK: o.signingState(c) != "unavailable", Text: o.signingState(c)}
 	list := report.ReadyCheck{Name: "list", Text: "none"}
 	if settings.List != nil {

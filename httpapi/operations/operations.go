@@ -91,7 +91,7 @@ func (o *Room) setLogLevel(c *border.Request) (border.Answer, error) {
 // back, in a cluster that was bootstrapped with a test clock. In any other cluster the path
 // does not exist.
 func advanceClock(c *border.Request) (border.Answer, error) {
-	if !c.Judge.Terms.Settings.Genesis.TestClock {
+	if !c.Settings().Genesis.TestClock {
 		return border.Answer{}, border.NotFound("no such path")
 	}
 	f := c.ReadFields()

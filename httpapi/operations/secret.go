@@ -55,7 +55,7 @@ func (o *Room) resealing(view *fsm.View) *report.Resealing {
 // secretStatus returns how far the exchange of the cluster secret is, for the cluster's status; nil
 // when none is under way.
 func (o *Room) secretStatus(c *border.Request) *report.Resealing {
-	if o.deps.Secrets.OlderCount() == 0 || c.Judge.Terms.Settings.Genesis == nil {
+	if o.deps.Secrets.OlderCount() == 0 || c.Settings().Genesis == nil {
 		return nil
 	}
 	o.toldHealth.survey.mutex.Lock()
@@ -73,7 +73,7 @@ func (o *Room) secretStatus(c *border.Request) *report.Resealing {
 
 // showSecret is GET /admin/cluster-secret: how much is sealed by older secrets.
 func (o *Room) showSecret(c *border.Request) (border.Answer, error) {
-	if c.Judge.Terms.Settings.Genesis == nil {
+	if c.Settings().Genesis == nil {
 		return border.Answer{}, border.NotBootstrapped()
 	}
 	if err := c.Judge.CatchUp(); err != nil {

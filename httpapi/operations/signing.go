@@ -140,7 +140,7 @@ func revokeKID(c *border.Request, kid, reason string) error {
 
 // listSigningKeys is GET /admin/signing-keys. No private part is ever shown.
 func listSigningKeys(c *border.Request) (border.Answer, error) {
-	settings, now := c.Judge.Terms.Settings, c.Published().LogTime()
+	settings, now := c.Settings(), c.Published().LogTime()
 	signing := [...]*wire.SigningKey{settings.ActiveKey(now), settings.ActiveKeyFor(wire.ForPermits, now)}
 	c.Judge.Index = c.Published().Applied()
 	items := []strictjson.Members{}

@@ -132,7 +132,7 @@ func (s *statusTokens) pack(lists *fsm.Statuses, number uint64) (string, error) 
 // minute's lists have one signature. If that key was revoked since, it returns the current
 // key.
 func statusSigner(c *border.Request, at engine.Time) (kid string, key *ecdsa.PrivateKey, err error) {
-	settings := c.Judge.Terms.Settings
+	settings := c.Settings()
 	active := settings.ActiveKey(at)
 	if active == nil {
 		active = settings.ActiveKey(c.Published().LogTime())

@@ -34,7 +34,7 @@ func (o *Room) raiseFormat(c *border.Request) (border.Answer, error) {
 		return rulebook.RaisedFormat(&c.Judge, to, grounds)
 	}}, func(wire.Result) (border.Answer, error) {
 		var m strictjson.Members
-		m.Uint("featureLevel", uint64(c.Judge.Terms.Settings.Format))
+		m.Uint("featureLevel", uint64(c.Settings().Format))
 		m.Bool("unchanged", true)
 		return c.Reply(200, m), nil
 	})
@@ -42,7 +42,7 @@ func (o *Room) raiseFormat(c *border.Request) (border.Answer, error) {
 
 // formatProblem says why the format in force cannot become that one.
 func (o *Room) formatProblem(c *border.Request, to engine.Format) error {
-	now := c.Judge.Terms.Settings.Format
+	now := c.Settings().Format
 	switch {
 	case to == now:
 		return nil // The log will answer that nothing changes.

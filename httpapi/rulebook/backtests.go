@@ -87,7 +87,7 @@ func (b *Room) readTerms(c *border.Request, f *strictjson.Fields, order *retrace
 			return border.TooLarge(policyDocumentMax)
 		}
 		var wrong []engine.FieldError
-		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, c.Judge.Terms.Settings.Rules()) // Hours are compiled for times from the first call on.
+		order.Terms.Policy, wrong = engine.ParsePolicy(order.Document, order.From, c.Settings().Rules()) // Hours are compiled for times from the first call on.
 		inner.Report(wrong)
 	}
 	id := f.Text("listSnapshotId", engine.FieldMax)

@@ -64,7 +64,7 @@ func listCleared(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	pairs, now := c.Judge.Terms.Settings.Cleared, c.Published().LogTime()
+	pairs, now := c.Settings().Cleared, c.Published().LogTime()
 	c.Judge.Index = c.Published().Applied()
 	var items []strictjson.Members
 	last := uint64(0)

@@ -31,7 +31,7 @@ const (
 
 // getLists is GET /v1/ofac.
 func (b *Room) getLists(c *border.Request) (border.Answer, error) {
-	s := c.Judge.Terms.Settings
+	s := c.Settings()
 	var m strictjson.Members
 	if s.List == nil {
 		m.Null("active")
@@ -84,7 +84,7 @@ func (b *Room) getList(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	m := ListMembers(info, c.Published().LogTime())
-	s := c.Judge.Terms.Settings
+	s := c.Settings()
 	m.Bool("active", s.List != nil && s.List.Digest == info.Digest)
 	m.Texts("problems", rulebook.Problems(&c.Judge, info, left, c.Published().LogTime()))
 	m.Object("left", rulebook.LeftMembers(left))
@@ -94,7 +94,7 @@ func (b *Room) getList(c *border.Request) (border.Answer, error) {
 // leftBy says who would leave the active list if another one took its place; nil: no published
 // list is active, or it is that list.
 func (b *Room) leftBy(c *border.Request, info *wire.ListInfo) (*wire.ListLeft, error) {
-	active := c.Judge.Terms.Settings.List
+	active := c.Settings().List
 	if active == nil || active.Sample || active.Digest == info.Digest {
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func (b *Room) leftBy(c *border.Request, info *wire.ListInfo) (*wire.ListLeft, e
 
 // leftFor is leftBy for entities that are not staged yet.
 func (b *Room) leftFor(c *border.Request, entities []ofac.Entity) (*wire.ListLeft, error) {
-	active := c.Judge.Terms.Settings.List
+	active := c.Settings().List
 	if active == nil || active.Sample {
 		return nil, nil
 	}
@@ -204,7 +204,7 @@ func knownList(c *border.Request, id string) (*wire.ListInfo, error) {
 }
 
 func listHere(c *border.Request, id string) *wire.ListInfo {
-	return listNamed(c.Judge.Terms.Settings, id)
+	return listNamed(c.Settings(), id)
 }
 
 // listNamed finds a list that is staged, active or was active; nil: no list has that id.
@@ -262,7 +262,7 @@ func (b *Room) diffLists(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	against := c.Judge.Terms.Settings.List
+	against := c.Settings().List
 	if id := c.Query("against"); id != "" && id != "active" {
 		if against, err = knownList(c, id); err != nil {
 			return border.Answer{}, err
@@ -371,7 +371,7 @@ func (b *Room) activateAs(c *border.Request, info *wire.ListInfo, a rulebook.Act
 		}
 		return nil
 	}}, func(wire.Result) (border.Answer, error) {
-		m := ListMembers(c.Judge.Terms.Settings.List, c.Published().LogTime())
+		m := ListMembers(c.Settings().List, c.Published().LogTime())
 		m.Bool("unchanged", true)
 		return c.Reply(http.StatusOK, m), nil
 	})

@@ -70,7 +70,7 @@ func startRetro(c *border.Request) (border.Answer, error) {
 
 // activatedList finds a list that is or was active; without an id, the active one.
 func activatedList(c *border.Request, param, id string) (*wire.ListInfo, error) {
-	active := c.Judge.Terms.Settings.List
+	active := c.Settings().List
 	if active == nil {
 		return nil, border.NotFound("no list is active")
 	}
@@ -146,7 +146,7 @@ func addRun(c *border.Request, m *strictjson.Members, index uint64, data []byte)
 // retroEnd finds the leaf that ended a run; nil: the run has not ended. Only one run is
 // active at a time, so it is the next leaf of its kind after the run's begin.
 func retroEnd(c *border.Request, begun *edge.Leaf) (ended *edge.Leaf, err error) {
-	if run := c.Judge.Terms.Settings.Retro; run != nil && run.Begun == begun.Index && run.EndedAt == 0 {
+	if run := c.Settings().Retro; run != nil && run.Begun == begun.Index && run.EndedAt == 0 {
 		return nil, nil
 	}
 	q := audit.Query{From: begun.Index, To: ^uint64(0), Keys: []uint64{engine.FilterKey(engine.FilterKind, leaf.KindRetroEnded), retroKey(begun)}}
@@ -174,7 +174,7 @@ func retroKey(begun *edge.Leaf) uint64 {
 // writeRun writes a run without its hits.
 func writeRun(c *border.Request, m *strictjson.Members, begun, ended *edge.Leaf) {
 	begun.CopyTo(m, "retroId", "listVersion")
-	s := c.Judge.Terms.Settings
+	s := c.Settings()
 	m.TextOrNull("listSnapshotId", snapshotOf(s.History, begun.Number("listVersion")))
 	m.TextOrNull("against", snapshotOf(s.History, begun.Number("against")))
 	begun.CopyTo(m, "from", "asked")

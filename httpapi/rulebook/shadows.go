@@ -76,7 +76,7 @@ func (b *Room) promoteShadow(c *border.Request) (border.Answer, error) {
 		return b.activateAs(c, info, rulebook.Activation{Grounds: edge.Grounds{Reason: draft.reason, Actor: actor}})
 	}
 	draft.document = job.Policy
-	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.Published().LogTime(), c.Judge.Terms.Settings.Rules())
+	draft.policy, draft.wrong = engine.ParsePolicy(draft.document, c.Published().LogTime(), c.Settings().Rules())
 	if len(draft.wrong) > 0 {
 		f.Report(draft.wrong)
 		return border.Answer{}, f.Err()

@@ -32,7 +32,7 @@ func TestPartyKeepsWhatWasDone(t *testing.T) {
 	w.press(kb.Enter)
 	w.shows("h1", "Search")
 	require.Equal(t, "nikolas maduro", w.value(`new URLSearchParams(location.search).get('q')`))
-	w.pick("td a", "Nikolas Maduro")
+	w.pick("tbody a", "Nikolas Maduro")
 	w.shows("h1", "Nikolas Maduro")
 	w.shows("#closed tbody", "the rail paid twice")
 	w.shows("#closed tbody", "Ann")

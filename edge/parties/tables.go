@@ -9,10 +9,10 @@ import (
 	"railguard/ofac"
 )
 
-// Bounds of the index. With all of them reached it takes about a hundred megabytes.
+// Bounds of the index. With all of them reached it takes 130 MB (BenchmarkFullIndex).
 const (
 	paymentsMax = 1 << 19 // Payments, 56 bytes each.
-	payeesMax   = 1 << 16 // Counterparties; their names are compiled as a list of about 25 MB.
+	payeesMax   = 1 << 16 // Counterparties; their names are compiled as a list.
 	linksMax    = 16      // Wallets and identifiers remembered of one counterparty.
 	sharersMax  = 64      // Counterparties remembered of one wallet or identifier.
 	fatesMax    = 1 << 16 // Leaves about records that were not met yet.

@@ -178,6 +178,26 @@ def sandbox(job):
     return rows
 
 
+def desk(job):
+    """Works on the one open review of a party at a real server, from the list to the decision."""
+    client = Client(job["urls"], job["key"])
+    party = client.parties(q=job["name"])["data"][0]
+    txn = client.party(party["partyId"])["reviews"][0]["txnId"]
+    lines = ["%s open %d waits %s" % (party["name"], party["open"], text(party["sums"]["waits"]["amountUSDC"]))]
+    for step in (client.claim_item(txn, "Carla"), client.comment_item(txn, "Carla", "seen"), client.release_item(txn, "Carla"), client.assign_item(txn, "Carla", "Emil")):
+        lines.append("%s %s" % (step["event"], step["by"]))
+    lines.append(" ".join("%s: %s" % (c["by"], c["comment"]) for c in client.item_comments(txn)))
+    lines.append("inbox %d" % len(client.inbox(party_id=party["partyId"], kind="review", limit=5)["data"]))
+    found = client.search(job["name"])["parties"][0]
+    lines.append("%s %s" % (found["name"], found["why"]))
+    for decided in client.decide_party(party["partyId"], "APPROVED", "Carla", "a bakery", [txn])["results"]:
+        lines.append("%d %s" % (decided["status"], decided["disposition"]))
+    whole = client.party(party["partyId"])
+    lines.append("%s %d %d" % (whole["payments"][0]["state"], len(whole["reviews"]), len(whole["closed"])))
+    lines.append("learned" if client.learning()["total"]["approved"] > 0 else "nothing")
+    return lines
+
+
 def statuses(job):
     """Reads status lists, and verifies credentials one after the other with one Verifier."""
     def code(call):
@@ -237,6 +257,8 @@ def main():
     job = json.load(sys.stdin)
     if job["do"] == "storm":
         result = storm(job)
+    elif job["do"] == "desk":
+        result = desk(job)
     elif job["do"] == "sandbox":
         result = sandbox(job)
     elif job["do"] == "status":

@@ -204,6 +204,27 @@ async function sandbox(job: { urls: string[]; key: string; token: string; prefix
   return rows;
 }
 
+/** Works on the one open review of a party at a real server, from the list to the decision. */
+async function desk(job: { urls: string[]; key: string; name: string }) {
+  const client = new Client({ addresses: job.urls, key: job.key });
+  const party = (await client.parties({ q: job.name })).data[0];
+  const txn = (await client.party(party.partyId)).reviews[0].txnId!;
+  const lines = [`${party.name} open ${party.open} waits ${text(party.sums.waits.amountUSDC)}`];
+  for (const step of [await client.claimItem(txn, "Carla"), await client.commentItem(txn, "Carla", "seen"), await client.releaseItem(txn, "Carla"), await client.assignItem(txn, "Carla", "Emil")]) {
+    lines.push(`${step.event} ${step.by}`);
+  }
+  lines.push((await client.itemComments(txn)).map((c) => `${c.by}: ${c.comment}`).join(" "));
+  lines.push(`inbox ${(await client.inbox({ partyId: party.partyId, kind: "review", limit: 5 })).data.length}`);
+  const found = (await client.search(job.name)).parties[0];
+  lines.push(`${found.name} ${found.why}`);
+  const decided = await client.decideParty(party.partyId, { disposition: "APPROVED", reviewedBy: "Carla", notes: "a bakery", only: [txn] });
+  for (const one of decided.results) lines.push(`${one.status} ${one.disposition}`);
+  const whole = await client.party(party.partyId);
+  lines.push(`${whole.payments[0].state} ${whole.reviews.length} ${whole.closed.length}`);
+  lines.push((await client.learning()).total.approved > 0 ? "learned" : "nothing");
+  return lines;
+}
+
 interface StatusJob {
   jwks: JWKS;
   issuer: string;
@@ -278,6 +299,8 @@ if (job.do === "storm") {
   process.stdout.write(JSON.stringify(await statuses(job)));
 } else if (job.do === "permits") {
   process.stdout.write(JSON.stringify(await permits(job)));
+} else if (job.do === "desk") {
+  process.stdout.write(JSON.stringify(await desk(job)));
 } else if (job.do === "sandbox") {
   process.stdout.write(JSON.stringify(await sandbox(job)));
 } else {

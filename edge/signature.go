@@ -2,6 +2,7 @@ package edge
 
 import (
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"strings"
 
@@ -64,12 +65,12 @@ func (j *Judge) Sign(fragment *strictjson.Members, member string, s Statement) (
 		return nil, notSigned("the passkey is none of yours")
 	}
 	p := settings.Passkeys[at]
-	statement := offer.Statement
-	if before := s.text(subject, p.Number); p.Last == passkey.Challenge(before) { // The same call again.
-		statement = before
+	statement, known := offer.Statement, passkey.Passkey{ID: p.ID, Key: p.Key, Site: p.Site}
+	err = known.Check(a, statement)
+	if before := s.text(subject, p.Number); errors.Is(err, passkey.ErrChallenge) && p.Last == passkey.Challenge(before) { // The same call again.
+		statement, err = before, known.Check(a, before)
 	}
-	known := passkey.Passkey{ID: p.ID, Key: p.Key, Site: p.Site}
-	if err := known.Check(a, statement); err != nil {
+	if err != nil {
 		return nil, notSigned(strings.TrimPrefix(err.Error(), "passkey: "))
 	}
 	if !j.KnowsOrigin(a.Origin()) {
@@ -80,7 +81,7 @@ func (j *Judge) Sign(fragment *strictjson.Members, member string, s Statement) (
 	if string(statement) == string(offer.Statement) {
 		number = fsm.NextStatement(settings.Passkeys, subject)
 	}
-	return &wire.Signed{Passkey: fsm.PasskeyHash(p.ID), Number: number, Digest: passkey.Challenge(statement), Many: s.Many}, nil
+	return &wire.Signed{Passkey: fsm.PasskeyHash(p.ID), Number: number, Digest: passkey.Challenge(statement), Many: s.Many, Count: a.Count()}, nil
 }
 
 // notSigned refuses what a person signed. Another state may see it otherwise.

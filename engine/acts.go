@@ -15,9 +15,9 @@ import (
 // Acts is a set of acts that one person must not do alone (decision 96), a bit each.
 type Acts uint32
 
-// The acts, in the order in which a policy's twoPersons shows them. The two from
-// ActLicence on are names that a policy may hold already; nothing is done under them yet.
-// ActTime needs two persons whatever the policy says.
+// The acts, in the order in which a policy's twoPersons shows them. ActOverrides is a name that a
+// policy may hold already; nothing is done under it yet. ActTime needs two persons whatever the
+// policy says.
 const (
 	ActDisposition Acts = 1 << iota
 	ActPolicyWiden
@@ -32,6 +32,7 @@ const (
 	ActLicence
 	ActOverrides
 	ActTime
+	ActPersonEnd
 	actsEnd
 )
 
@@ -55,7 +56,7 @@ const profileBank = "bank"
 
 var actNames = [...]string{
 	"disposition", "policy.widen", "twoPersons", "list.activate", "list.force", "list.rollback",
-	"key.create", "clear", "sar.move", "sanctions.close", "licence", "overrides", "clock.confirm",
+	"key.create", "clear", "sar.move", "sanctions.close", "licence", "overrides", "clock.confirm", "person.end",
 }
 
 // signedNames are the names of passkeys.

@@ -18,7 +18,7 @@ func TestTwoPersonsOfAPolicy(t *testing.T) {
 	for _, name := range ActNames() {
 		require.Equal(t, []string{name}, ParseAct(name).Names())
 	}
-	require.Len(t, ActNames(), 13)
+	require.Len(t, ActNames(), 14)
 }
 
 // TestActsOf: what a change of the policy is called. A change that takes a demand away is called

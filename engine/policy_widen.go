@@ -68,13 +68,17 @@ func Widens(old, new *Policy) []string {
 }
 
 // ActsOf returns what a change from one policy to another is called in twoPersons. Besides
-// policy.widen, a change that leaves to one person what needed two is called twoPersons.
+// policy.widen, a change that leaves to one person what needed two is called twoPersons, and one
+// that brings a licence is called licence.
 func ActsOf(old, new *Policy) (acts Acts) {
 	if len(Widens(old, new)) > 0 {
 		acts |= ActPolicyWiden
 	}
 	if fewerEyes(old.eyes(), new.eyes()) || old.TwoPersons&^new.TwoPersons != 0 || old.Passkeys&^new.Passkeys != 0 {
 		acts |= ActTwoPersons
+	}
+	if new.jurisdictions().exemptsMore(old.jurisdictions()) {
+		acts |= ActLicence
 	}
 	return acts
 }

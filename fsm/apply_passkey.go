@@ -122,6 +122,9 @@ func (m *core) signature(common *wire.Common) (at int, why wire.Refusal) {
 	if p.Subject != m.subjectOf(common).String() || m.now < p.CountsFrom || signed.Number != next && !again {
 		return -1, wire.RefusedUnsigned
 	}
+	if p.Count != 0 && signed.Count <= p.Count && !again { // Another authenticator has its key.
+		return -1, wire.RefusedUnsigned
+	}
 	return at, 0
 }
 
@@ -138,7 +141,7 @@ func NextStatement(passkeys []*wire.Passkey, subject string) (number uint64) {
 // useSignature notes that a passkey signed a statement.
 func (m *core) useSignature(at int, signed *wire.Signed) {
 	used := *m.settings.Passkeys[at]
-	used.Number, used.Last, used.Many = signed.Number, signed.Digest, signed.Many
+	used.Number, used.Last, used.Many, used.Count = signed.Number, signed.Digest, signed.Many, max(used.Count, signed.Count)
 	list := slices.Clone(m.settings.Passkeys)
 	list[at] = &used
 	m.putPasskeys(list)

@@ -83,3 +83,24 @@ func TestOneSignatureForMany(t *testing.T) {
 	require.Contains(t, string(decide(w.signs(rosa, "rosa", number, 9, false)).Data), `"review.dispositioned"`)
 	require.Equal(t, wire.RefusedUnsigned, decide(w.signs(rosa, "rosa", number, 9, false)).Refusal, "one is for one")
 }
+
+// TestACopyIsBehind: what an authenticator counts never goes back, so a copy of it signs nothing.
+func TestACopyIsBehind(t *testing.T) {
+	w := bank(t)
+	w.addPasskey(w.by(policyPia), "pia")
+	w.now += engine.DayLength
+	put := func(count uint32) wire.Refusal {
+		policy := bankPolicy()
+		policy.Passkeys, policy.ReviewNotes = engine.ActPolicy, true
+		policy.ReviewSLA = engine.Time(count+1) * engine.Minute
+		common := w.signs(policyPia, "pia", NextStatement(w.m.settings.Passkeys, "person:pia"), byte(count+1), false)
+		common.Signed.Count = count
+		return w.do(wire.KindPolicy, &wire.PolicyPut{Common: common, Base: w.m.settings.Policy.Version, Policy: policy}).Refusal
+	}
+	require.Zero(t, put(0), "it does not count")
+	require.Zero(t, put(7))
+	for _, count := range []uint32{0, 6, 7} {
+		require.Equal(t, wire.RefusedUnsigned, put(count), count)
+	}
+	require.Zero(t, put(8))
+}

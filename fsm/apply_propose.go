@@ -139,6 +139,10 @@ func (m *desk) applyWithdraw(b *wire.Withdraw, r *wire.Result) {
 		return
 	}
 	row := *m.proposals.At(at)
+	if caller, ended := m.callerKey(&b.Common), m.settings.endedBy(&row); ended != nil && samePerson(caller, ended) && !samePerson(caller, m.proposerOf(&row)) {
+		refuse(r, wire.RefusedOwnEnd)
+		return
+	}
 	m.closeProposal(at)
 	kind := leaf.KindActWithdrawn
 	if row.Disposition != 0 {
@@ -178,6 +182,8 @@ func (m *Machine) applyConfirm(b *wire.Confirm, r *wire.Result) {
 		confirmAct(b, row.Act, r, m.rulebook.applyCleared)
 	case wire.KindTime:
 		confirmAct(b, row.Act, r, m.applyTime)
+	case wire.KindPersonEnd:
+		confirmAct(b, row.Act, r, m.keys.applyPersonEnd)
 	default: // A disposition: the second person sends his own.
 		refuse(r, wire.RefusedMalformed)
 	}
@@ -238,7 +244,17 @@ type Waiting struct {
 	Kind        wire.Kind    // Of the record that would be applied.
 	Acts        engine.Acts
 	Hash        [32]byte
-	Disposition uint8 // 0: it is another act.
+	Disposition uint8        // 0: it is another act.
+	Against     *wire.APIKey // A key of the person whom it would end; nil: it ends nobody.
+}
+
+// Seconds is Seconds for a proposal: whom it ends has no say in it.
+func (w *Waiting) Seconds(now engine.Time, key *wire.APIKey) wire.Refusal {
+	why := Seconds(now, w.Key, key)
+	if why == 0 && w.Against != nil && samePerson(w.Against, key) {
+		why = wire.RefusedOwnEnd
+	}
+	return why
 }
 
 // waitingAt returns the proposal of a row; false: it is over.
@@ -248,7 +264,7 @@ func (v *View) waitingAt(at uint64) (Waiting, bool) {
 		return Waiting{}, false
 	}
 	key, lapses := v.settings.Keys[row.Key-1], row.At+engine.LimitsOf(v.Format).ProposalKept
-	return Waiting{row.Leaf, row.Later, lapses, key, row.Kind, row.Acts, row.Hash, row.Disposition}, v.Time < lapses && keyEnded(v.Time, key) == 0
+	return Waiting{row.Leaf, row.Later, lapses, key, row.Kind, row.Acts, row.Hash, row.Disposition, v.settings.endedBy(row)}, v.Time < lapses && keyEnded(v.Time, key) == 0
 }
 
 // Proposal returns the open proposal that a leaf made.

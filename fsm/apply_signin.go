@@ -29,7 +29,7 @@ func (m *keys) applySignIn(b *wire.SignIn, r *wire.Result) {
 	keys := m.settings.Keys
 	at := slices.IndexFunc(keys, func(key *wire.APIKey) bool { return key.SignedIn == b.Key.SignedIn })
 	switch {
-	case at >= 0 && keys[at].RevokedAt != 0:
+	case at >= 0 && keys[at].RevokedAt != 0, at < 0 && slices.ContainsFunc(keys, func(key *wire.APIKey) bool { return key.Gone && samePerson(key, &b.Key) }):
 		refuse(r, wire.RefusedTransition)
 		return
 	case at < 0 && len(keys) >= m.limits.APIKeys:
@@ -61,7 +61,7 @@ func (m *keys) applySignIn(b *wire.SignIn, r *wire.Result) {
 func (m *keys) soundSignIn(key *wire.APIKey) bool {
 	return m.soundAPIKey(key) && key.SignedIn != "" && len(key.SignedIn) <= 2*m.limits.FieldBytes && key.PersonKey != "" && len(key.Alias) <= m.limits.FieldBytes &&
 		key.Owner == "" && key.Roles != 0 && key.ExpiresAt > m.now && key.ExpiresAt <= m.now+m.limits.SessionMost &&
-		key.RevokedAt == 0 && key.OldUntil == 0 && key.UsedAt == 0 && key.Sessions == 0 && key.MadeBy == "" && len(key.Networks) == 0
+		key.RevokedAt == 0 && key.OldUntil == 0 && key.UsedAt == 0 && key.Sessions == 0 && key.MadeBy == "" && len(key.Networks) == 0 && !key.Gone
 }
 
 // signInAgain returns a person's row after another sign-in. Another browser's session goes on until
@@ -88,7 +88,7 @@ func (m *keys) changeSignIn(op uint8, before *wire.APIKey) (kind string, changed
 	changed.Hashes, changed.OldUntil, changed.ExpiresAt = nil, 0, m.now // No session goes on.
 	switch {
 	case op == wire.KeyReinstate && before.RevokedAt != 0:
-		changed.RevokedAt = 0
+		changed.RevokedAt, changed.Gone = 0, false
 		return "key.reinstated", changed, 0
 	case before.RevokedAt != 0, op == wire.KeyReinstate:
 		return "", changed, wire.RefusedTransition

@@ -229,6 +229,8 @@ func (m *Machine) applyPeople(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.keys.applySignIn)
 	case wire.KindPasskey:
 		applyBody(m, record.Body, r, m.keys.applyPasskey)
+	case wire.KindPersonEnd:
+		applyBody(m, record.Body, r, m.keys.applyPersonEnd)
 	default:
 		m.applyOfficersWork(record, r)
 	}

@@ -30,6 +30,8 @@ type act struct {
 	whole bool // The kind of record is itself the topic.
 	signs bool // A passkey must sign it, whatever the policy says.
 
+	against *wire.APIKey // Whom it ends, and who is no second person then; nil: nobody.
+
 	record      any    // The record to be kept for a wire.Confirm; nil: the second person sends his own.
 	reviewed    uint64 // The record under review; 0: none.
 	disposition uint8  // The proposed disposition; 0: it is another act.
@@ -78,11 +80,11 @@ func keyEnded(now engine.Time, key *wire.APIKey) engine.Time {
 
 // hasSecond tells whether two persons hold one of the roles: the caller and somebody else, or,
 // since the machine is no person, two others. A key that ended counts for another day, so that
-// nobody becomes the only one by revoking the keys of others.
-func (s *Settings) hasSecond(now engine.Time, mine *wire.APIKey, roles uint16) bool {
+// nobody becomes the only one by revoking the keys of others. Whom the act ends is no second.
+func (s *Settings) hasSecond(now engine.Time, mine, against *wire.APIKey, roles uint16) bool {
 	first := mine
 	for _, key := range s.Keys {
-		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || samePerson(key, first) {
+		if ended := keyEnded(now, key); ended != 0 && now >= ended+personYoung || !holdsRole(key, roles) || samePerson(key, first) || against != nil && samePerson(key, against) {
 			continue
 		}
 		if first != nil {
@@ -115,7 +117,7 @@ func Seconds(now engine.Time, proposer, key *wire.APIKey) wire.Refusal {
 // ActRoles are the roles that may do, and so confirm, an act of two persons.
 func ActRoles(kind wire.Kind) uint16 {
 	switch kind {
-	case wire.KindAPIKey, wire.KindTime:
+	case wire.KindAPIKey, wire.KindTime, wire.KindPersonEnd:
 		return wire.RoleAdmin
 	case wire.KindPolicy, wire.KindWhitelist, wire.KindListActivate:
 		return wire.RolePolicy
@@ -162,7 +164,7 @@ func (m *desk) countPersons(a *act, common *wire.Common, r *wire.Result) (who le
 	if open {
 		row := *m.proposals.At(at)
 		proposer := m.proposerOf(&row)
-		why := Seconds(m.now, proposer, m.callerKey(common))
+		why := (&Waiting{Key: proposer, Against: a.against}).Seconds(m.now, m.callerKey(common))
 		if why == 0 && row.Hash != hash {
 			why = wire.RefusedProposed
 		}
@@ -176,7 +178,7 @@ func (m *desk) countPersons(a *act, common *wire.Common, r *wire.Result) (who le
 		return who, true
 	}
 	switch {
-	case !m.settings.hasSecond(m.now, m.callerKey(common), ActRoles(a.kind)):
+	case !m.settings.hasSecond(m.now, m.callerKey(common), a.against, ActRoles(a.kind)):
 		who.Persons, who.Alone = []string{mine.String()}, true
 		return who, true
 	case mine.Kind == wire.SubjectMachine:

@@ -11,8 +11,11 @@ import (
 
 // newBank returns a node whose policy is that of a bank, with keys of persons: two of the role
 // policy, one of them also a reviewer, and two admins. All keys are older than a day.
-func newBank(t *testing.T) *testNode {
+func newBank(t *testing.T, more ...wire.APIKey) *testNode {
 	n := newTestNode(t)
+	for _, key := range more {
+		n.addKey(key, testSecret(key.Name))
+	}
 	n.addKey(wire.APIKey{ID: "key_pia", Name: "pia", Roles: wire.RolePolicy, Person: "Pia", PersonKey: "pia"}, testSecret("pia"))
 	n.addKey(wire.APIKey{ID: "key_ada", Name: "ada", Roles: wire.RoleAdmin, Person: "Ada", PersonKey: "ada"}, testSecret("ada"))
 	n.addKey(wire.APIKey{ID: "key_second", Name: "second", Roles: wire.RolePolicy | wire.RoleReviewer, Person: "Dora", PersonKey: "dora"}, testSecret("second"))

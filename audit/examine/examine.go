@@ -113,12 +113,13 @@ type examiner struct {
 	persons persons
 
 	passkeys map[string]registered // By credential id.
+	unsigned []uint64              // The first records that lack a signature.
 }
 
 // File verifies a proof file (one JSON object, or a C2SP tlog-proof) or an export
 // (NDJSON with a head and an end line).
 func File(r io.Reader, options Options) (Report, error) {
-	x := &examiner{options: options, persons: persons{proposed: map[uint64]string{}, reviews: map[uint64]*reviewed{}}}
+	x := &examiner{options: options, persons: persons{proposed: map[uint64]string{}, reviews: map[uint64]*reviewed{}, keys: map[string]string{}}}
 	x.KeysGiven = options.KeysGiven
 	if x.KeysGiven {
 		if err := note.CheckKeys(options.Keys); err != nil {
@@ -167,6 +168,9 @@ func (x *examiner) verifyFile(tlog bool) error {
 // endUnknown returns ErrRelease for a file without errors in which this program does not know
 // the rule set of some record: such a file proves nothing.
 func (x *examiner) endUnknown(err error) error {
+	if err == nil {
+		err = x.refuseUnsigned()
+	}
 	if err != nil || x.unread == 0 {
 		return err
 	}

@@ -18,6 +18,9 @@ type Signed struct {
 	Proven   int `json:"proven"`     // Signed by a passkey whose registration the file shows.
 	NotShown int `json:"notShown"`   // Signed by a passkey whose registration the file does not show: what was signed is compared, the signature is not.
 	Passkeys int `json:"registered"` // Registrations in the file.
+	Demanded int `json:"demanded"`   // Acts that the policy then in force wanted signed.
+	Lacking  int `json:"lacking"`    // Those of them that are not signed; a file with one is refused.
+	Open     int `json:"unknown"`    // Acts without a signature of which the file does not show whether one was demanded.
 }
 
 // registered is a passkey as its registration tells of it.
@@ -48,12 +51,12 @@ func (x *examiner) checkPasskeys(r *Record) error {
 			return err
 		}
 	}
-	for _, member := range []string{"passkey", "secondPasskey"} {
+	for _, member := range []string{signedMember, secondMember} {
 		raw, given := l[member]
 		if !given {
 			continue
 		}
-		if err := x.checkSigned(l, raw); err != nil {
+		if err := x.checkSigned(l, member, raw); err != nil {
 			return fmt.Errorf("%w: record %d: %s: %w", ErrProof, r.Index, member, err)
 		}
 	}
@@ -85,12 +88,15 @@ func (x *examiner) register(r *Record, l map[string]json.RawMessage) error {
 	return nil
 }
 
-func (x *examiner) checkSigned(l map[string]json.RawMessage, raw json.RawMessage) error {
+func (x *examiner) checkSigned(l map[string]json.RawMessage, member string, raw json.RawMessage) error {
 	a, statement, err := readAssertion(raw)
 	if err != nil {
 		return err
 	}
 	if err := compareStatement(l, statement); err != nil {
+		return err
+	}
+	if err := signedByActor(l, member, statement); err != nil {
 		return err
 	}
 	known, shown := x.passkeys[string(a.ID)]

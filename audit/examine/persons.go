@@ -26,6 +26,7 @@ type persons struct {
 	partly   bool                 // Only what the policy demands of persons could be read.
 	proposed map[uint64]string    // Who proposed, by the proposal's leaf.
 	reviews  map[uint64]*reviewed // By the leaf of the record under review.
+	keys     map[string]string    // Whom an API key names, by its id; "": nobody.
 }
 
 type reviewed struct {
@@ -52,6 +53,10 @@ type actLeaf struct {
 	Widened                    []string
 	Policy                     json.RawMessage
 	ProposedBy                 string
+
+	Act, KeyID, ActorKeyID, Owner, Person, ConfirmedByKey string
+	Problems                                              []string
+	Passkey, SecondPasskey                                json.RawMessage
 }
 
 // readPolicy returns the policy of a document; nil: it cannot be read. Of a document with
@@ -68,6 +73,7 @@ func readPolicy(document json.RawMessage) (policy *engine.Policy, partly bool) {
 		Holds struct {
 			OnExpiry json.RawMessage `json:"onExpiry,omitempty"`
 		} `json:"holds"`
+		Passkeys json.RawMessage `json:"passkeys,omitempty"`
 	}
 	if json.Unmarshal(document, &said) != nil {
 		return nil, false
@@ -99,6 +105,8 @@ func (p *persons) demandedOf(l *actLeaf) (demanded engine.Acts, sure bool) {
 		note(l.Uploaded, engine.ActListActivate)
 	case "key.created", "key.reinstated":
 		names = engine.ActKeyCreate
+	case leaf.KindPersonEnded:
+		names = engine.ActPersonEnd
 	case "cleared.added":
 		names = engine.ActClear
 	case leaf.KindTimeConfirmed:
@@ -147,7 +155,7 @@ func (p *persons) demandedOfPolicy(l *actLeaf) (demanded engine.Acts, sure bool)
 		always = engine.ActPolicyWiden
 	}
 	found := engine.ActsOf(p.policy, next)
-	demanded = p.policy.Demands(names|found&engine.ActTwoPersons) | always
+	demanded = p.policy.Demands(names|found&(engine.ActTwoPersons|engine.ActLicence)) | always
 	if partly || p.partly {
 		return demanded, true
 	}
@@ -195,6 +203,10 @@ func (x *examiner) checkPersons(r *Record) error {
 	}
 	if r.Index == 0 && x.seesAll() {
 		x.persons.policy, x.persons.partly = engine.DefaultPolicy(), false // A cluster is born with it.
+	}
+	x.checkDemandedSignature(r, &l)
+	if l.Kind == "key.created" {
+		x.persons.keys[l.KeyID] = l.Person
 	}
 	if l.Kind == leaf.KindProposed || l.Kind == leaf.KindActProposed {
 		x.persons.proposed[r.Index] = l.ProposedBy

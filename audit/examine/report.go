@@ -74,6 +74,9 @@ func (r *Report) Shown() []string {
 	if r.Acts.Two+r.Acts.Alone > 0 {
 		said = append(said, fmt.Sprintf("%d act(s) that one person must not do alone were done by two, and %d by one who says that nobody else held the role", r.Acts.Two, r.Acts.Alone))
 	}
+	if s := r.Signed; s.Proven+s.NotShown+s.Demanded > 0 {
+		said = append(said, fmt.Sprintf("%d signature(s) that persons made with passkeys were checked against what their leaves say and against the registration of the passkey; the policy in force demanded a signature of %d act(s), and none of them lacks it", s.Proven, s.Demanded))
+	}
 	if r.Agent != "" {
 		said = append(said, r.Chain.listShown(r.Agent)...)
 	}
@@ -114,6 +117,12 @@ func (r *Report) NotShown() []string {
 	}
 	if r.Kind == "export" && r.Acts.Open > 0 {
 		open = append(open, fmt.Sprintf("whether %d act(s) of one person needed two: the policy in force then, or the record under review, is not in the file, or a policy became wider and its leaf does not say in what", r.Acts.Open))
+	}
+	if r.Signed.NotShown > 0 {
+		open = append(open, fmt.Sprintf("whose %d signature(s) are: what was signed is what the leaves say, and the passkeys were registered before the file begins", r.Signed.NotShown))
+	}
+	if r.Kind == "export" && r.Signed.Open > 0 {
+		open = append(open, fmt.Sprintf("whether %d act(s) without a signature had to be signed with a passkey: the policy in force then is not in the file, or their leaves do not say whom they were about", r.Signed.Open))
 	}
 	return open
 }
@@ -174,6 +183,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Leaves      int        `json:"leaves"`
 		Screens     int        `json:"screens"`
 		Acts        Acts       `json:"acts"`
+		Signed      Signed     `json:"passkeys"`
 		Range       *span      `json:"range,omitempty"`
 		Selection   *selection `json:"selection,omitempty"`
 		Chain       *chain     `json:"numbers,omitempty"`
@@ -182,7 +192,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Unproven    []string   `json:"notShown"`
 	}{
 		r.KeysGiven, true, r.Kind, r.Checkpoint.Origin, r.Cluster, r.Checkpoint.Size, r.Checkpoint.Root[:], r.signedAt(), r.Checkpoint.Witnesses, r.Checkpoint.Quorum, 0, r.Fingerprint(), r.KeysGiven,
-		r.Leaves, r.Screens, r.Acts, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
+		r.Leaves, r.Screens, r.Acts, r.Signed, nil, nil, nil, r.TxnID, r.Shown(), r.NotShown(),
 	}
 	if r.Head != nil {
 		shown.HeadSize = r.Head.Size

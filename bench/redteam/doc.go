@@ -9,7 +9,7 @@
 //
 // `make redteam` runs everything; `go test` runs the short form, which CI runs too.
 //
-// May import: nothing of ours; its tests import bench/conformance, cluster/testcluster and
-// ofac/listtest.
+// May import: nothing of ours; its tests import bench/conformance, cluster/testcluster,
+// ofac/listtest, and the doubles console/signin/providertest and engine/passkey/passkeytest.
 // Never: anything that knows what the product should answer from the product itself.
 package redteam

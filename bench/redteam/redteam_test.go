@@ -81,6 +81,8 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("P20", "who asks for leave does not learn of a report about his payment", w.toldOfReport),
 		check("T51/told", "neither events nor webhooks nor metrics tell whoever was blocked of a sanctions case", w.nobodyToldOfCases),
 		check("T37/told", "strangers hear ready or not ready", w.told),
+		check("T70/tokens", "no forged, foreign, old or replayed ID token signs anybody in, and no group is made up", w.forgedTokens),
+		check("T70/browsers", "nobody signs another's browser in, uses a code twice, fixes a session or redirects", w.foreignSignIns),
 	)
 	written, err := conformance.ReadScripts(scripts, "attacks")
 	require.NoError(t, err)
@@ -92,6 +94,7 @@ func (w *world) attacks(t *testing.T) []conformance.Check {
 		check("T08", "an older list does not come back", w.older),
 		check("T06/steps", "thirteen steps of five percent do not halve the list", w.steps),
 		check("T06/hand", "one person neither brings a list back nor throws one away (T22)", w.oneHand),
+		check("T71", "an act that is to be signed is done by the caller's own passkey over it alone", w.forgedPasskeys),
 		check("T09", "an act of two persons is not done by one (two keys, two names, a fresh key, the setting off)", w.twoPersons),
 	)
 }
@@ -181,7 +184,8 @@ func TestRedTeam(t *testing.T) {
 
 // startWorld starts three nodes with MCP, x402 and a publisher of lists behind them.
 func startWorld(t *testing.T) *world {
-	w := &world{values: map[string]any{}, upstream: newFacilitator(t), mirror: newPublisher(t)}
+	w := &world{values: map[string]any{}, upstream: newFacilitator(t), mirror: newPublisher(t), provider: startProvider(t.Setenv)}
+	t.Cleanup(w.provider.Close)
 	t.Setenv("RAILGUARD_OFAC_SOURCE", w.mirror.URL)
 	cluster := testcluster.StartDevelopment(t, 3, "--test-clock", "--mcp", "--x402-upstream", w.upstream.URL)
 	w.files = t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"railguard/bench/conformance"
+	"railguard/console/signin/providertest"
 )
 
 type (
@@ -51,6 +52,7 @@ type world struct {
 	values            map[string]any // What scripts begin with.
 	upstream          *facilitator
 	mirror            *publisher
+	provider          *providertest.Provider
 	binary, folder    string
 	files             string // A folder for what attacks write.
 }

@@ -134,16 +134,17 @@ const decided = (error) => error.status >= 400 && error.status < 500 && ![401, 4
 export const stillKnown = (open) => Date.now() - open.at < kept;
 
 /** sender makes a call that is recorded at most once, however often it is asked: it keeps its Idempotency-Key and its bytes until it knows
- *  what became of it. open is {key, path, method, body, at} while that is unknown, else null; replayed says that an earlier try had been recorded. */
+ *  what became of it. open is {key, path, method, body, match, at} while that is unknown, else null; match is the version that a change replaces;
+ *  replayed says that an earlier try had been recorded. */
 export function sender() {
   const own = {open: null, replayed: false, post};
-  async function post(path, body, method = 'POST') {
+  async function post(path, body, method = 'POST', match = undefined) {
     let doubt = own.open !== null;
-    const asked = own.open ?? {key: newKey(), path, method, body: JSON.stringify(body), at: Date.now()};
+    const asked = own.open ?? {key: newKey(), path, method, body: JSON.stringify(body), match, at: Date.now()};
     own.open = asked;
     for (let n = 1; ; n += 1) {
       try {
-        const response = await respond(asked.path, {method: asked.method, body: asked.body, headers: {'Idempotency-Key': asked.key}});
+        const response = await respond(asked.path, {method: asked.method, body: asked.body, headers: {'Idempotency-Key': asked.key, ...(asked.match && {'If-Match': `"${asked.match}"`})}});
         const answer = await read(response);
         own.replayed = response.headers.get('Idempotent-Replayed') === 'true'; // A browser asks again by itself, too, where a connection broke.
         own.open = null;

@@ -20,14 +20,14 @@ function freeze(form, on) {
 /** ask opens the dialog.
  *  title, word (of the button), kind (its colour: good, warn, bad, primary); body: what stands in it, with fields made by field();
  *  draft: the name under which what is written is kept, letters, digits and _.:- alone;
- *  act(form, post): does it by await post(path, body), or post(path, body, method), which may be asked again; it may return what is to be done
+ *  act(form, post): does it by await post(path, body), or post(path, body, method, version that it replaces), which may be asked again; it may return what is to be done
  *  once the box is closed; it throws to stay open, and error.shown is then shown; error.done says that it is done all the same. */
 export function ask({title, body, word, kind = 'primary', draft, act}) {
   const sender = api.sender();
   const answers = new Map(); // Of what was recorded already, where a dialog makes several calls: none is made twice.
-  const post = async (path, members, method) => {
+  const post = async (path, members, method, match) => {
     const call = JSON.stringify([path, members, method]);
-    if (!answers.has(call)) answers.set(call, await sender.post(path, members, method));
+    if (!answers.has(call)) answers.set(call, await sender.post(path, members, method, match));
     return answers.get(call);
   };
   let kept = null;

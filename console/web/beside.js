@@ -1,7 +1,7 @@
 // Lists beside OFAC's: how old each is, a file that brings one whole, and the entries of an
 // institution's own list, which are added, changed and ended here one by one.
 
-import {h, put, age, badge, count, dialog, field, select, table, toast} from './dom.js';
+import {h, put, age, badge, count, field, select, table, toast} from './dom.js';
 import * as api from './api.js';
 import {ask} from './ask.js';
 import {signs} from './who.js';
@@ -67,13 +67,13 @@ function askFile(list, go) {
   const file = h('input', {type: 'file', name: 'file', required: true});
   const state = h('p', {class: 'quiet', 'aria-live': 'polite'});
   const said = {};
-  dialog(list ? `Bring a file of ${list.name}?` : 'Bring a list?', [h('p', {class: 'quiet'}, 'An own list (CSV or JSON), the United Nations’ XML, or FollowTheMoney as JSON lines. What the file has takes the place of all that the list has. It is read, checked and staged; nothing is screened by it until somebody activates it.'),
-    id && field('List', id, 'Small letters, digits and dashes.'), field('Name', name, 'As reasons and evidence show it.'), field('Effect', effect, list?.effect === 'block' ? 'One that blocked is made milder only by force.' : undefined), field('File', file), state], 'Read and stage it', 'warn', async () => {
+  ask({title: list ? `Bring a file of ${list.name}?` : 'Bring a list?', word: 'Read and stage it', kind: 'warn', body: [h('p', {class: 'quiet'}, 'An own list (CSV or JSON), the United Nations’ XML, or FollowTheMoney as JSON lines. What the file has takes the place of all that the list has. It is read, checked and staged; nothing is screened by it until somebody activates it.'),
+    id && field('List', id, 'Small letters, digits and dashes.'), field('Name', name, 'As reasons and evidence show it.'), field('Effect', effect, list?.effect === 'block' ? 'One that blocked is made milder only by force.' : undefined), field('File', file), state], act: async () => {
     const chosen = file.files[0];
     const sent = api.upload({list: list?.id ?? id.value.trim(), listName: name.value.trim(), effect: effect.value, ...said}, new Blob([chosen], {type: 'application/octet-stream'}), (n) => put(state, n < chosen.size ? `${Math.floor(100 * n / chosen.size)} % are sent.` : 'All is sent. The node reads, checks and stages it …'));
     const got = await sent.done.catch(room(said));
     return () => go(`/console/lists/${got.snapshotId}${api.query({problems: got.problems.length})}`);
-  });
+  }});
 }
 
 /** besides shows the lists beside OFAC's; null where this key may not see them. */

@@ -2,7 +2,7 @@
 // and decides about calls as they come (shadows), and which parties of the past are on a list
 // (retro-screening).
 
-import {h, s, put, money, count, when, badge, table, facts, field, select, dialog, toast, say, ruleShort, ruleWords, endOf} from './dom.js';
+import {h, s, put, money, count, when, badge, table, facts, field, select, toast, say, ruleShort, ruleWords, endOf} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
 import {ask} from './ask.js';
@@ -70,24 +70,24 @@ export async function askBacktest(go, policy, listId) {
   const from = h('input', {name: 'from', type: 'date', required: true, value: day(30), min: day(90), max: day(0)});
   const to = h('input', {name: 'to', type: 'date', max: day(0)});
   const list = select('list', [['', 'the one of each call'], ...lists.map((l) => [l.snapshotId, l.words])], listId ?? '');
-  dialog('What would it have changed?', [
+  ask({title: 'What would it have changed?', word: 'Begin', body: [
     h('p', {class: 'action'}, policy ? 'Judge the recorded payments again under your edit.' : 'Judge the recorded payments again.'),
     h('p', {class: 'quiet'}, 'It runs beside the payments, counters included, and changes nothing. It may take minutes; you can leave the page.'),
-    field('Payments from', from, 'Records are kept for 90 days.'), field('Until', to, 'Left empty: until now.'), field('Sanctions list', list)], 'Begin', 'primary', async () => {
+    field('Payments from', from, 'Records are kept for 90 days.'), field('Until', to, 'Left empty: until now.'), field('Sanctions list', list)], act: async (_form, post) => {
     const body = {from: `${from.value}T00:00:00Z`, ...(to.value && {to: endOf(to.value)}), ...(policy && {policy}), ...(list.value && {listSnapshotId: list.value})};
-    const job = await api.call('/backtests', {method: 'POST', body}).catch((error) => busy(error, 'backtests'));
+    const job = await post('/backtests', body).catch((error) => busy(error, 'backtests'));
     go(trialLink('backtests', job.id));
-  });
+  }});
 }
 
 /** askShadow asks for how long a candidate is to be tried beside the verdicts. */
 export function askShadow(go, policy, listId) {
   const days = h('input', {name: 'days', type: 'number', min: 1, max: 30, required: true, value: 7});
-  dialog('Try it beside the verdicts?', [h('p', {class: 'action'}, `Every payment from now on is judged a second time, under ${policy ? 'your edit' : `list ${listId}`}, a moment after its verdict.`),
-    h('p', {class: 'quiet'}, 'No verdict waits for it and none is changed by it. It runs on this node; after a restart it does what it missed.'), field('For so many days', days)], 'Begin', 'primary', async () => {
-    const job = await api.call('/policy/shadow', {method: 'POST', body: {...(policy ? {policy} : {listSnapshotId: listId}), days: Number(days.value)}}).catch((error) => busy(error, 'shadows'));
+  ask({title: 'Try it beside the verdicts?', word: 'Begin', body: [h('p', {class: 'action'}, `Every payment from now on is judged a second time, under ${policy ? 'your edit' : `list ${listId}`}, a moment after its verdict.`),
+    h('p', {class: 'quiet'}, 'No verdict waits for it and none is changed by it. It runs on this node; after a restart it does what it missed.'), field('For so many days', days)], act: async (_form, post) => {
+    const job = await post('/policy/shadow', {...(policy ? {policy} : {listSnapshotId: listId}), days: Number(days.value)}).catch((error) => busy(error, 'shadows'));
     go(trialLink('shadows', job.id));
-  });
+  }});
 }
 
 /** askRetro asks how far back a list is to look. */
@@ -96,11 +96,11 @@ export async function askRetro(go, listId) {
   const list = select('list', lists.map((l) => [l.snapshotId, l.words]), listId ?? lists[0]?.snapshotId);
   const against = select('against', [['', 'all that the list names'], ...lists.map((l) => [l.snapshotId, `what it adds to ${l.words}`])], '');
   const days = h('input', {name: 'days', type: 'number', min: 1, max: 90, required: true, value: 90});
-  dialog('Look back with a list?', [h('p', {class: 'action'}, 'Hold every operator, user, live agent and recorded counterparty against the list.'),
-    h('p', {class: 'quiet'}, 'The leader does it beside the payments. Each hit becomes a leaf of the log and an alert.'), field('List', list), field('Tell of', against), field('Days back', days)], 'Begin', 'primary', async () => {
-    const run = await api.call('/ofac/retro', {method: 'POST', body: {listSnapshotId: list.value, days: Number(days.value), ...(against.value && {against: against.value})}}).catch((error) => busy(error, 'retro'));
+  ask({title: 'Look back with a list?', word: 'Begin', body: [h('p', {class: 'action'}, 'Hold every operator, user, live agent and recorded counterparty against the list.'),
+    h('p', {class: 'quiet'}, 'The leader does it beside the payments. Each hit becomes a leaf of the log and an alert.'), field('List', list), field('Tell of', against), field('Days back', days)], act: async (_form, post) => {
+    const run = await post('/ofac/retro', {listSnapshotId: list.value, days: Number(days.value), ...(against.value && {against: against.value})}).catch((error) => busy(error, 'retro'));
     go(retroLink(run.retroId));
-  });
+  }});
 }
 
 /** showForesight lists what was tried and what was looked back at, on all nodes. */
@@ -227,10 +227,10 @@ const showTrial = (kind) => async (place, {id}, go) => {
   }
 
   function end(job) {
-    dialog(`${words.word} it?`, [h('p', {class: 'action'}, `It judges no more payments. What it found so far stays with node ${job.node}, among the newest 16 that have ended.`)], words.word, 'warn', async () => {
-      await api.call(`${words.path}/${id}/${words.stop}`, {method: 'POST', body: {}});
+    ask({title: `${words.word} it?`, word: words.word, kind: 'warn', body: [h('p', {class: 'action'}, `It judges no more payments. What it found so far stays with node ${job.node}, among the newest 16 that have ended.`)], act: async (_form, post) => {
+      await post(`${words.path}/${id}/${words.stop}`, {});
       await draw(false);
-    });
+    }});
   }
 
   function promote(job) {

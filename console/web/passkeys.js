@@ -1,7 +1,8 @@
 // Passkeys: what a person signs with the authenticator, and the page of one's own.
 
-import {h, put, dialog, field, table, toast, when, badge} from './dom.js';
+import {h, put, field, table, toast, when, badge} from './dom.js';
 import * as api from './api.js';
+import {ask} from './ask.js';
 import {decode, encode, sign} from './sign.js';
 
 /** register makes a passkey on this authenticator, and lets it sign its own registration. */
@@ -23,23 +24,28 @@ export async function showPasskeys(place) {
   const list = h('div', {id: 'passkeys'});
   async function redraw() {
     const page = await api.call('/people/passkeys?limit=100');
-    put(list, page.data.length === 0 ? h('p', {class: 'quiet'}, 'None yet.') : table('Passkeys', ['Name', 'Whose', 'Site', 'Since', 'Signs', ''], page.data.map((p) => [p.name, p.own ? 'yours' : p.subject, p.site, when(p.addedAt),
+    put(list, page.data.length === 0 ? h('p', {class: 'quiet'}, 'None yet.') : table('Passkeys', ['Name', 'Whose', 'Site', 'Since', 'Signs', 'Acts'], page.data.map((p) => [p.name, p.own ? 'yours' : p.subject, p.site, when(p.addedAt),
       p.counts ? badge('ok') : h('span', null, 'from ', when(p.countsFrom)), h('button', {type: 'button', class: 'small', onclick: () => remove(p)}, 'Remove …')])));
   }
   function remove(p) {
-    dialog('Remove this passkey?', [h('p', null, `“${p.name}” signs nothing any more, at once.`)], 'Remove', 'bad', async () => {
-      await api.call(`/people/passkeys/${p.passkeyId}`, {method: 'DELETE'});
+    ask({title: 'Remove this passkey?', word: 'Remove', kind: 'bad', body: [h('p', null, `“${p.name}” signs nothing any more, at once.`)], act: async (_form, post) => {
+      await post(`/people/passkeys/${p.passkeyId}`, undefined, 'DELETE');
       toast('Removed.');
       return redraw;
-    });
+    }});
   }
   function add() {
     const name = h('input', {name: 'name', required: true, maxlength: 100, autocomplete: 'off'});
-    dialog('Register a passkey', [h('p', null, 'Your authenticator asks you twice: once to make the passkey, once to prove it.'), field('Name', name)], 'Register', 'primary', async () => {
-      await api.call('/people/passkeys', {method: 'POST', body: await register(name.value.trim())});
+    let made = null; // The authenticator is not asked again where only the answer got lost.
+    ask({title: 'Register a passkey', word: 'Register', body: [h('p', null, 'Your authenticator asks you twice: once to make the passkey, once to prove it.'), field('Name', name)], act: async (_form, post) => {
+      made ??= await register(name.value.trim());
+      await post('/people/passkeys', made).catch((error) => {
+        if (error.status >= 400 && error.status < 500) made = null;
+        throw error;
+      });
       toast('Registered.');
       return redraw;
-    });
+    }});
   }
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Passkeys'), h('button', {type: 'button', class: 'primary register', onclick: add}, 'Register …')),
     h('p', {class: 'quiet'}, 'The policy says which acts count only if you sign them with a passkey (passkeys). A new one signs after 24 hours, or at once if one that signs already vouches for it.'), h('section', {class: 'card'}, list));

@@ -8,6 +8,7 @@ import {ask} from './ask.js';
 import {changes, settings, valueOf, ruleName, pathWords} from './policywords.js';
 import {askBacktest, askShadow} from './foresight.js';
 import {lines} from './lines.js';
+import {showWhitelist} from './whitelist.js';
 
 const linesView = (before, after) => h('ol', {class: 'diff', 'aria-label': 'Line by line'}, lines(before, after).map(([kind, text]) => h('li', {class: kind}, h('span', {'aria-hidden': 'true'}, kind === 'plus' ? '+ ' : kind === 'minus' ? '− ' : '  '), kind && h('span', {class: 'unseen'}, kind === 'plus' ? 'added: ' : 'removed: '), text)));
 const pretty = (document) => JSON.stringify(document, null, 2);
@@ -85,8 +86,8 @@ export async function showPolicy(place, _params, go) {
     ask({title: 'Put this policy in force?', word: 'Put in force', kind: 'warn', draft: 'policy:reason', body: [h('p', {class: 'action'}, `It replaces version ${now.policyVersion} for every payment from now on.`), words(list),
       wider.length > 0 && h('p', {class: 'note warn'}, `It lets through what was stopped before: ${wider.map(pathWords).join(', ')}.`),
       h('p', {class: 'quiet'}, begin.from ? ['What it would have changed: ', h('a', {href: `/console/foresight/${begin.from.startsWith('shd_') ? 'shadows' : 'backtests'}/${begin.from}`, onclick: (e) => e.target.closest('dialog')?.close()}, begin.from), '.'] : 'Nobody tried it against the past: Cancel, and look at what it would have changed.'),
-      field('Why (obligatory)', why)], act: async () => {
-      await api.call('/policy', {method: 'PUT', body: {policy: document, reason: why.value.trim()}, headers: {'If-Match': `"${now.policyVersion}"`}}).catch((error) => {
+      field('Why (obligatory)', why)], act: async (_form, post) => {
+      await post('/policy', {policy: document, reason: why.value.trim()}, 'PUT', now.policyVersion).catch((error) => {
         if (error.status === 412) throw new Error(`Somebody put another policy in force meanwhile (version ${error.body.currentVersion}). Your edit stays here; open the page again and compare.`);
         throw error;
       });
@@ -110,8 +111,9 @@ export async function showPolicy(place, _params, go) {
     h('div', {class: 'columns'}, h('div', null,
       h('section', {class: 'card'}, h('h2', null, 'The document'), h('p', {class: 'quiet'}, 'What is left out is the default.'), mayTry ? [field('Policy as JSON', edit), told, verdict, buttons] : h('pre', {tabindex: '0'}, inForce)),
       settingsView(now)),
-    h('div', null, versions && versionsView(versions.data, acts?.data ?? []), modesView(now))));
+    h('div', null, versions && versionsView(versions.data, acts?.data ?? []), modesView(now), h('section', {class: 'card', id: 'whitelist'}))));
   tell();
+  await showWhitelist(document.getElementById('whitelist'));
   return () => clearTimeout(timer);
 }
 

@@ -1,6 +1,7 @@
 // This module writes the policy in words: what each setting does, which value it has if nothing
 // is set, and what an edit changes.
 
+import {actWords} from './actwords.js';
 import {money, ruleShort, ruleWords} from './dom.js';
 
 // The defaults of settings that the document leaves out. They are JSON, so that a test can
@@ -52,7 +53,8 @@ export const settings = [
   ['possession.maxAge', 'Proofs are good for', 'How old a proof may be.', plain],
   ['permits.audience', 'Permits are for', 'For whom a permit is if the call does not say.', plain, 'this service'],
   ['permits.required', 'Redeemed before it is settled', 'review: payments that an officer approved. all: every payment, and a hold that nobody redeemed returns. off: none. A settle of another one is booked, marked, and alerts.', plain],
-  ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.join(', ') || 'none' : String(v))],
+  ['twoPersons', 'Two persons', 'Which acts one person must not do alone. bank, which is recommended, means all of them.', (v) => (Array.isArray(v) ? v.map(actWords).join('; ') || 'none' : v === 'bank' ? 'every act (bank)' : String(v))],
+  ['passkeys', 'Signed with a passkey', 'Which acts count only if the person who does them signs with a passkey. bank means all of them; second is whoever confirms what another proposed; policy is any change of the policy.', (v) => (Array.isArray(v) ? v.map(actWords).join('; ') || 'none' : v === 'bank' ? 'every act (bank)' : String(v)), 'none'],
   ['reconcile', 'Rails to be compared', 'How often each rail is compared with the log, at least; whoever runs the nodes is told when one is overdue.', (v) => (Array.isArray(v) ? v.map((x) => `${x.rail} every ${x.every}`).join(', ') || 'none' : String(v)), 'none'],
   ['registration.onMatch', 'A listed operator registers', 'issue: it gets a credential, and its payments are blocked. refuse: not at all.', plain],
   ['retro.suspend', 'Suspend whom a new list names', 'Whether agents, users and operators that a new list names are suspended at once.', yes],

@@ -6,12 +6,8 @@ import * as api from './api.js';
 import {ask} from './ask.js';
 import {eventWords} from './events.js';
 import {words} from './policy.js';
+import {actWords} from './actwords.js';
 import {changes} from './policywords.js';
-
-const names = {
-  disposition: 'decide a review', 'policy.widen': 'let through what was stopped before', twoPersons: 'demand two persons for less', 'list.activate': 'put an uploaded list in force',
-  'list.force': 'put a list in force against a failed check', 'list.rollback': 'go back to an older list', 'key.create': 'make a key or renew its secret', 'clock.confirm': 'let log time leap to the clocks', clear: 'clear a pair', 'sar.move': 'end a report', 'sanctions.close': 'end a sanctions case',
-};
 
 /** content shows what the act would do, as its leaf will hold it. */
 async function content(p) {
@@ -28,10 +24,11 @@ async function content(p) {
       gone > 0 ? h('div', {class: 'note warn leaving'}, h('p', null, `From the list leave ${left.parties} parties, ${left.names} names and ${left.wallets} wallets: they are not blocked any more.`),
         h('ul', null, (left.first ?? []).map((text) => h('li', null, text)))) : h('p', {class: 'quiet'}, 'Nobody leaves the list.')];
   }
+  if (p.act === 'person.ended') return [h('p', {class: 'action'}, `${said.person ?? `The key ${said.ofKey}`} acts here no more: all keys, sessions and passkeys end, and what was claimed or proposed is free again.`), said.reason && h('p', null, `Why: ${said.reason}`)];
   return h('pre', {tabindex: '0'}, JSON.stringify(said, null, 2));
 }
 
-const what = (p) => (p.twoPersons ?? []).map((name) => names[name] ?? name).join('; ');
+const what = (p) => (p.twoPersons ?? []).map(actWords).join('; ');
 
 async function sign(p, verb, then) {
   const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: verb === 'withdraw'});

@@ -7,6 +7,7 @@ import {partyLink} from './names.js';
 import {eventView} from './events.js';
 import {kinds} from './alerts.js';
 import {verbs} from './decide.js';
+import {ask} from './ask.js';
 
 const seesPayments = () => api.may('operator', 'screener', 'reviewer', 'auditor', 'ops');
 const seesChanges = () => api.may('reviewer', 'auditor', 'policy') && api.whole();
@@ -38,7 +39,7 @@ export async function showActivity(place, _params, go) {
 
 const groups = {
   review: 'decisions and the queue', sar: 'reports', alert: 'alerts', hold: 'holds and settles', agent: 'agents', attestation: 'attestations', fleet: 'fleets', user: 'users', operator: 'operators',
-  policy: 'the policy', list: 'lists', retro: 'looking back', cleared: 'cleared pairs', key: 'API keys', signing_key: 'signing keys', webhook: 'webhooks', matcher: 'the matcher', format: 'the format',
+  policy: 'the policy', list: 'lists', retro: 'looking back', cleared: 'cleared pairs', key: 'API keys', passkey: 'passkeys', person: 'persons who were ended', signing_key: 'signing keys', webhook: 'webhooks', matcher: 'the matcher', format: 'the format',
 };
 const turnsMax = 10; // Pages that are asked for at once where nothing is found: 40,960 records.
 
@@ -86,10 +87,21 @@ function who(e) {
 
 const every = 5000;
 
+/** confirmTime says that it is not later than an instant, so that log time may leap up to it. Two admins have to say so. */
+function confirmTime() {
+  const until = h('input', {name: 'notAfter', required: true, maxlength: 40, value: new Date().toISOString().slice(0, 16) + 'Z', autocomplete: 'off', spellcheck: 'false'});
+  const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192});
+  ask({title: 'Confirm the time?', word: 'Confirm', kind: 'warn', draft: 'clock:confirm', body: [h('p', {class: 'action'}, 'You say that it is not later than this. Log time may leap up to it once another admin says the same, if the clocks of a quorum agree.'),
+    h('p', {class: 'quiet'}, 'A leap begins the limits of the day anew and ends credentials. Look at a clock that is none of the nodes’.'), field('Not later than (UTC)', until), field('Why (obligatory)', why)], act: async (_form, post) => {
+    await post('/cluster/confirm-time', {notAfter: until.value.trim(), reason: why.value.trim()});
+    toast('Confirmed by two persons: log time may leap.');
+  }});
+}
+
 export async function showCluster(place) {
   async function draw(poll) {
     const c = await api.call('/cluster/status', {poll});
-    put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Cluster'), badge(c.quorum?.healthy === c.quorum?.voters ? 'ok' : 'degraded')), (c.warnings ?? []).map((w) => h('p', {class: 'note warn'}, typeof w === 'string' ? w : w.message ?? JSON.stringify(w))),
+    put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Cluster'), badge(c.quorum?.healthy === c.quorum?.voters ? 'ok' : 'degraded'), api.may('admin') && h('button', {type: 'button', class: 'confirmtime', onclick: confirmTime}, 'Confirm the time …')), (c.warnings ?? []).map((w) => h('p', {class: 'note warn'}, typeof w === 'string' ? w : w.message ?? JSON.stringify(w))),
       h('div', {class: 'tiles'}, h('div', {class: 'tile'}, h('strong', null, `${c.quorum?.healthy} / ${c.quorum?.voters}`), 'voters healthy'), h('div', {class: 'tile'}, h('strong', null, String(c.quorum?.failureTolerance)), 'may be lost'), h('div', {class: 'tile'}, h('strong', null, c.leader?.id ?? 'none'), 'leader'), h('div', {class: 'tile'}, h('strong', null, count(c.index?.applied)), 'applied index')),
       h('section', {class: 'card'}, h('h2', null, 'Nodes'), table('Nodes', ['Node', 'Role', 'Version', 'Lag', 'Contact', 'Clock', 'Disk free', 'List', 'Matcher'], (c.nodes ?? []).map((n) => [n.id, h('span', null, badge(n.role), ' ', n.suffrage), n.version ?? '–', count(n.lag), n.lastContactMs === undefined ? '–' : `${n.lastContactMs} ms`,
         n.clockSkewMs === undefined ? '–' : `${n.clockSkewMs} ms`, n.diskFreePct === undefined ? '–' : `${n.diskFreePct} %`, String(n.listVersion ?? '–'), (n.matcherVersions ?? []).join(', ')]))),

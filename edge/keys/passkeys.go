@@ -73,6 +73,7 @@ func RegistrationStatement(id []byte, name string) []byte {
 // once then.
 func (r *Registration) Record(j *edge.Judge) (*wire.PasskeyPut, error) {
 	p := r.passkey
+	p.Count = r.proof.Count()
 	if origin, err := url.Parse(r.proof.Origin()); err == nil {
 		p.Site = origin.Hostname()
 	}

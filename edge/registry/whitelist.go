@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strconv"
 
@@ -110,6 +111,11 @@ func (c *WhitelistChange) OfInstitution(j *edge.Judge, policy *engine.Policy, gr
 		record.Acts = engine.ActPolicyWiden
 		m.Texts("widened", []string{"whitelist"})
 	}
-	record.Common, err = j.Recorded(m)
+	digest := sha256.Sum256(edge.WhitelistMembers(c.next))
+	m.Hex("listDigest", digest[:]) // The leaf may be too short for the entries, and is signed all the same.
+	said := slices.Clone(c.done)
+	said.Hex("listDigest", digest[:])
+	said.TextOrNull("reason", grounds.Reason)
+	record.Common, err = j.RecordedSigned(m, edge.Statement{Act: "policy.whitelist", Said: said})
 	return record, err
 }

@@ -21,7 +21,7 @@ type Policy struct {
 func (p *Policy) Record(j *edge.Judge, match uint64) (*wire.PolicyPut, error) {
 	current := j.Terms.Policy()
 	if match != 0 && match != current.Version {
-		return nil, edge.VersionMismatch(current.Version)
+		return nil, edge.MarkChangeable(edge.VersionMismatch(current.Version)) // The same call may have put it in force before.
 	}
 	widened := engine.Widens(current, p.Parsed)
 	if len(widened) > 0 && strings.TrimSpace(p.Reason) == "" {

@@ -1,8 +1,11 @@
 package rulebook
 
 import (
+	"slices"
+
 	"railguard/edge"
 	"railguard/engine"
+	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
@@ -33,7 +36,7 @@ func ConfirmedTime(j *edge.Judge, notAfter engine.Time, grounds edge.Grounds) (*
 	var m strictjson.Members
 	m.Time("notAfter", notAfter)
 	grounds.Write(&m)
-	common, err := j.Recorded(m)
+	common, err := j.RecordedSigned(m, edge.Statement{Act: leaf.KindTimeConfirmed, Said: slices.Clone(m)})
 	return &wire.TimeConfirm{Common: common, NotAfter: notAfter}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"net/url"
 
@@ -126,6 +127,14 @@ func (p *Passkey) checkClientData(data, statement []byte) error {
 		return ErrSite
 	}
 	return nil
+}
+
+// Count returns how often the authenticator says that it signed; 0: it does not count. It is not judged.
+func (a *Assertion) Count() uint32 {
+	if len(a.AuthenticatorData) < dataMin {
+		return 0
+	}
+	return binary.BigEndian.Uint32(a.AuthenticatorData[siteHashSize+1 : dataMin])
 }
 
 // Origin returns the origin that an assertion names, "" if none can be read. It is not judged.

@@ -38,6 +38,22 @@ type PasskeyRemoved struct {
 	PasskeyID string `leaf:"passkeyId,edge" event:"2"`
 }
 
+// PersonEnded is a person who acts here no more: with one act ended the keys, sessions and passkeys,
+// and what the person had claimed or proposed was free again.
+type PersonEnded struct {
+	Subject   string   `leaf:"subject" event:"1" doc:"whom"`
+	KeyIDs    []string `leaf:"keyIds" event:"2" doc:"keys and sign-ins that ended with it; the first 100"`
+	Keys      uint32   `leaf:"keys" event:"3" doc:"how many these are"`
+	Passkeys  uint32   `leaf:"passkeys" event:"4" doc:"how many sign nothing any more"`
+	Claims    uint32   `leaf:"claims" event:"5" doc:"how many claims were given back"`
+	Proposals uint32   `leaf:"proposals" event:"6" doc:"how many of the person's proposals lapsed"`
+	Persons
+
+	OfKey  string `leaf:"ofKey,edge" event:"7" doc:"the key by which the person was named"`
+	Person string `leaf:"person,edge" event:"8" doc:"whom that key names"`
+	Reason string `leaf:"reason,edge"`
+}
+
 // KeyChanged is a key that was made, rotated or revoked.
 type KeyChanged struct {
 	Key

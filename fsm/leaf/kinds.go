@@ -53,6 +53,7 @@ const (
 
 	KindPasskeyAdded   = "passkey.added"
 	KindPasskeyRemoved = "passkey.removed"
+	KindPersonEnded    = "person.ended"
 
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )

@@ -145,6 +145,7 @@ var Kinds = []Kind{
 	unanswered("the answer is a page", own(OfInstitution, KindSignedIn, SignedIn{})),
 	own(OfInstitution, KindPasskeyAdded, PasskeyAdded{}),
 	own(OfInstitution, KindPasskeyRemoved, PasskeyRemoved{}),
+	own(OfInstitution, KindPersonEnded, PersonEnded{}),
 	due(OfInstitution, DueAPIKey, KeyDue{}),
 	unanswered(byCluster, own(OfAlerts, KindLooked, Looked{})),
 	unanswered("the answer is the list of keys", own(OfInstitution, "signing_key.added", SigningKeyChanged{})),

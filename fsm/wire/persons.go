@@ -19,6 +19,7 @@ type Signed struct {
 	Number  uint64   `cbor:"2,keyasint"` // The number of the statement that was signed.
 	Digest  [32]byte `cbor:"3,keyasint"` // The challenge that was signed.
 	Many    bool     `cbor:"4,keyasint,omitempty"`
+	Count   uint32   `cbor:"5,keyasint,omitempty"` // What the authenticator says of how often it signed; 0: it does not count.
 }
 
 // Passkey is a person's passkey.
@@ -34,6 +35,7 @@ type Passkey struct {
 	Last       [32]byte    `cbor:"9,keyasint"`           // The challenge that it signed last; set by Apply.
 	Many       bool        `cbor:"10,keyasint,omitempty"`
 	Leaf       uint64      `cbor:"11,keyasint,omitempty"` // By which it was registered; set by Apply.
+	Count      uint32      `cbor:"12,keyasint,omitempty"` // The highest count that it said: a copy of it is behind.
 }
 
 // Operations on passkeys.
@@ -47,4 +49,10 @@ type PasskeyPut struct {
 	Common
 	Op      uint8   `cbor:"4,keyasint"`
 	Passkey Passkey `cbor:"5,keyasint"` // To remove one: ID.
+}
+
+// PersonEnd ends a person: everything by which the person whom a key names acts here.
+type PersonEnd struct {
+	Common
+	KeyID string `cbor:"4,keyasint"` // One of the person's keys or sign-ins.
 }

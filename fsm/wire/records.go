@@ -56,10 +56,11 @@ const (
 	KindDraft
 	KindSignIn
 	KindPasskey
+	KindPersonEnd
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindPasskey
+const KindNewest = KindPersonEnd
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.
@@ -385,6 +386,7 @@ type APIKey struct {
 	ChangedAt engine.Time `cbor:"19,keyasint,omitempty"` // When its person or roles were set, or somebody else got its secret; set by Apply.
 	SignedIn  string      `cbor:"20,keyasint,omitempty"` // Whose sign-ins it is for: the identity provider and its name for the person; "": it is no such key.
 	Alias     string      `cbor:"21,keyasint,omitempty"` // What the provider calls that person, in the form of PersonKey: two keys of one alias are one person's.
+	Gone      bool        `cbor:"22,keyasint,omitempty"` // Its person was ended, not this key alone: the provider's word brings nobody back. Set by Apply.
 }
 
 // What the ids of the owners of keys begin with.

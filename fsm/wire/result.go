@@ -64,6 +64,8 @@ const (
 	RefusedConfirms    // The payment was confirmed as often as it can be.
 	RefusedPermitOver  // The permit has ended.
 	RefusedUnsigned    // The person must sign it with a passkey, or what was signed does not count.
+	RefusedOwnEnd      // It ends the caller, who has no say in it.
+	RefusedLastAdmin   // Nobody would be an admin any more.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

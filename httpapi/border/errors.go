@@ -302,6 +302,10 @@ func RefusalOf(key *Key, r wire.Result) error {
 		return NewError(http.StatusForbidden, "passkey_required", "the policy demands that you sign this with a passkey that counts")
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
+	case wire.RefusedOwnEnd:
+		return Conflict("invalid_transition", "it ends you: another person confirms or withdraws it", nil)
+	case wire.RefusedLastAdmin:
+		return Conflict("invalid_transition", "nobody would be an admin any more: give somebody else that role first", nil)
 	}
 	return errors.New("BUG: record refused as malformed")
 }

@@ -31,11 +31,20 @@ func (f *inFlight) endKey(key [16]byte) {
 	delete(f.Running, key)
 }
 
-// beginIdempotent reads the Idempotency-Key of a POST (decision 31, "Idempotency"). The
-// key's owner and the path scope it, and the body is compared by hash. The caller's role
-// and scope were checked before: a replay is rendered with its current rights.
+// beginIdempotent reads the Idempotency-Key of a POST.
 func (c *Request) beginIdempotent() error {
-	if c.r.Method != http.MethodPost || c.Key == nil {
+	if c.r.Method != http.MethodPost {
+		return nil
+	}
+	return c.BeginIdempotent()
+}
+
+// BeginIdempotent reads the Idempotency-Key of a call whose body was read (decision 31,
+// "Idempotency"). The key's owner and the path scope it, and the body is compared by hash. The
+// caller's role and scope were checked before: a replay is rendered with its current rights. The
+// handler of a PUT that takes such a key calls it.
+func (c *Request) BeginIdempotent() error {
+	if c.Key == nil {
 		return nil
 	}
 	values := c.r.Header["Idempotency-Key"]

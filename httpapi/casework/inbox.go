@@ -195,7 +195,7 @@ func waitingOf(c *border.Request, view *fsm.View) *waitingActs {
 
 // maySecond says why the caller may not confirm a proposal; "": he may.
 func maySecond(c *border.Request, view *fsm.View, waiting *fsm.Waiting) string {
-	why := seconding[fsm.Seconds(view.Time, waiting.Key, ownKey(c, view))]
+	why := seconding[waiting.Seconds(view.Time, ownKey(c, view))]
 	if why == "" && !c.Key.May(fsm.ActRoles(waiting.Kind)) {
 		why = "this key lacks the role"
 	}

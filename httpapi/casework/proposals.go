@@ -113,6 +113,7 @@ var seconding = map[wire.Refusal]string{
 	wire.RefusedYoung:   "this key, its person or its newest secret is younger than 24 hours, or a secret before it was good until then",
 	wire.RefusedMaker:   "one of the two persons made or changed the other's key",
 	wire.RefusedUnnamed: "one of the two keys names a person and the other does not",
+	wire.RefusedOwnEnd:  "it ends you",
 }
 
 // writeWaiting writes an open proposal, and whether the caller may confirm it.

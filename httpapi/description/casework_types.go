@@ -76,6 +76,9 @@ type BulkDecision struct {
 	Error             string   `json:"error,omitempty"`
 	Code              string   `json:"code,omitempty"`
 	Message           string   `json:"message,omitempty"`
+	Statement         string   `json:"statement,omitempty" doc:"This and the two behind it: of passkey_required, as in Error; one signature is about all."`
+	Challenge         string   `json:"challenge,omitempty"`
+	Passkeys          []string `json:"passkeys,omitempty"`
 	Param             string   `json:"param,omitempty"`
 	RequestID         string   `json:"requestId,omitempty"`
 	Docs              string   `json:"docs,omitempty"`
@@ -225,8 +228,8 @@ type QueueFilter struct {
 	Sort        any `json:"sort,omitempty"`
 }
 
-// proposedAnswer answers an act that waits for a second person; proposedPut answers a PUT, which
-// has no Idempotency-Key.
+// proposedAnswer answers an act that waits for a second person; proposedPut answers a call that
+// takes no Idempotency-Key.
 var (
 	proposedAnswer = Answer{Status: 202, Text: "Proposed: another person has to confirm it (twoPersons).", Of: ActProposed{}, Headers: "Replayed"}
 	proposedPut    = Answer{Status: 202, Text: proposedAnswer.Text, Of: ActProposed{}}

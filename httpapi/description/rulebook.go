@@ -10,12 +10,12 @@ var rulebookOperations = []Operation{
 	{
 		Name: "putPolicy", Route: "PUT /v1/policy", Tag: "policy", Scope: Institution, Roles: "policy",
 		Summary:    "Replace the policy",
-		Parameters: "consistency timeout minIndex ifMatch",
+		Parameters: "consistency timeout minIndex ifMatch idempotencyKey",
 		Query: []Parameter{
 			{Name: "reason"},
 		},
 		Body:     &Body{Of: Free{}, Tags: `free:"as PolicyDocument" doc:"The document itself, or {\"policy\": {...}, \"reason\": \"...\"}; JSON or YAML."`, Example: `{"rules": {"R17": "shadow", "R20": "block"}, "velocity": {"maxPerMinute": 40}, "attestation": {"above": 5000.5}, "names": {"review": 0.85}, "counterpartyCaps": {"exchange": 3000}, "ofac": {"maxAge": "24h", "onStale": "review"}, "structuring": {"count": 4}, "reconcile": [{"rail": "USDC", "every": "24h"}], "requireCounterparty": "all", "payer": {"mustBeOperators": "review"}, "jurisdictions": {"review": ["UA-14", "UA-09", "BY"]}}`, YAML: true},
-		Answers:  []Answer{{Status: 200, Of: PolicyVersion{}, Headers: "ETag"}, proposedPut},
+		Answers:  []Answer{{Status: 200, Of: PolicyVersion{}, Headers: "ETag Replayed"}, proposedAnswer},
 		Refusals: "409 412",
 		Codes:    Codes{409: "invalid_transition", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},

@@ -23,6 +23,9 @@ type Error struct {
 	RedeemedAt       Time          `json:"redeemedAt,omitempty"`
 	AcknowledgedAt   Time          `json:"acknowledgedAt,omitempty"`
 	AcknowledgedBy   string        `json:"acknowledgedBy,omitempty"`
+	Statement        string        `json:"statement,omitempty" doc:"Of passkey_required: what is to be signed."`
+	Challenge        string        `json:"challenge,omitempty" doc:"What the authenticator signs for it, base64url."`
+	Passkeys         []string      `json:"passkeys,omitempty" doc:"The caller's passkeys that count."`
 	Reason           string        `json:"reason,omitempty"`
 	ReviewedBy       string        `json:"reviewedBy,omitempty"`
 	SAREscalated     bool          `json:"sarEscalated,omitempty"`

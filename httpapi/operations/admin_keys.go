@@ -159,6 +159,9 @@ func listKeys(c *border.Request) (border.Answer, error) {
 		if key.SignedIn != "" {
 			m.Bool("signsIn", true)
 		}
+		if key.Gone {
+			m.Bool("personEnded", true)
+		}
 		m.Int("liveSecrets", int64(len(liveSecrets(key, now))))
 		if key.OldUntil > now {
 			m.Time("oldSecretUntil", key.OldUntil)

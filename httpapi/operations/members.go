@@ -14,6 +14,7 @@ var (
 var operationsBodies = map[string]strictjson.Shape{
 	"POST /admin/keys":                      strictjson.Names("name", "roles", "operator", "caller", "person", "networks", "ips", "expires", "expiresAt", "rate", "strict"),
 	"POST /admin/keys/{id}/rotate":          whySaid.With("overlap"),
+	"POST /admin/keys/{id}/end-person":      strictjson.Names("reason"),
 	"POST /admin/passkeys":                  strictjson.Names("name", "passkeyId", "publicKey", "proof").With("proof"),
 	"POST /admin/cluster-secret/reseal":     whySaid.With("from"),
 	"POST /admin/log-level":                 strictjson.Names("level"),

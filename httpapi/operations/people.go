@@ -21,6 +21,7 @@ const passkeyRoles = wire.RoleReviewer | wire.RolePolicy
 func (o *Room) peopleRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodPost, Path: "/admin/keys/{id}/reinstate", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Handle: reinstatePerson},
+		{Method: http.MethodPost, Path: "/admin/keys/{id}/end-person", Scope: border.ScopeInstitution, Roles: wire.RoleAdmin, Body: border.BodyOptional, Handle: endPerson},
 		{Method: http.MethodGet, Path: "/admin/passkeys", Scope: border.ScopeInstitution, Roles: passkeyRoles, Handle: listPasskeys},
 		{Method: http.MethodPost, Path: "/admin/passkeys", Scope: border.ScopeInstitution, Roles: passkeyRoles, Body: border.BodyObject, Handle: addPasskey},
 		{Method: http.MethodDelete, Path: "/admin/passkeys/{id}", Scope: border.ScopeInstitution, Roles: passkeyRoles, Handle: removePasskey},
@@ -31,6 +32,28 @@ func (o *Room) peopleRoutes() []border.Route {
 func reinstatePerson(c *border.Request) (border.Answer, error) {
 	change := keys.Reinstate(c.PathValue("id"))
 	return answerKey(c, &change, http.StatusOK)
+}
+
+// endPerson is POST /admin/keys/{id}/end-person: whoever the key names acts here no more.
+func endPerson(c *border.Request) (border.Answer, error) {
+	f := c.ReadFields()
+	end, err := keys.ReadPersonEnd(&f, c.PathValue("id"))
+	if err != nil {
+		return border.Answer{}, err
+	}
+	return c.AnswerProposal(border.Proposal{Kind: wire.KindPersonEnd, Record: func() (any, error) { return end.Record(&c.Judge) }, Refused: func(r wire.Result) error {
+		if r.Refusal == wire.RefusedTransition {
+			return border.Conflict("invalid_transition", "the person was ended before", nil)
+		}
+		return nil
+	}}, nil)
+}
+
+func renderPersonEnd(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
+	l.CopyTo(m, "subject", "ofKey", "person", "keyIds", "keys", "passkeys", "claims", "proposals", "persons", "alone")
+	m.Text("endedAt", l.Text("time"))
+	l.CopyTo(m, "reason", "eventId")
+	return nil
 }
 
 // listPasskeys is GET /admin/passkeys: the caller's own, and for an admin everybody's.

@@ -61,7 +61,7 @@ func Open(deps Deps) *Room {
 func (o *Room) Table() border.Room {
 	return border.Room{
 		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute()}, ownKeyRoutes()), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
-		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock, "clock.confirmed": renderTime, "key.created": renderKey, "key.rotated": renderKey, "key.reinstated": renderKey, leaf.KindPasskeyAdded: renderPasskey, leaf.KindPasskeyRemoved: renderPasskey},
+		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock, "clock.confirmed": renderTime, "key.created": renderKey, "key.rotated": renderKey, "key.reinstated": renderKey, leaf.KindPasskeyAdded: renderPasskey, leaf.KindPasskeyRemoved: renderPasskey, leaf.KindPersonEnded: renderPersonEnd},
 	}
 }
 

@@ -35,13 +35,18 @@ type policyDraft struct {
 // readPolicy reads a body that is a policy document, JSON or YAML, or an object
 // with the members policy and reason. The reason may also be a query parameter.
 func readPolicy(c *border.Request) (policyDraft, error) {
-	draft := policyDraft{reason: c.Query("reason")}
 	if err := border.CheckLength(c); err != nil {
-		return draft, err
+		return policyDraft{}, err
 	}
 	if err := c.ReadWhole(); err != nil {
-		return draft, err
+		return policyDraft{}, err
 	}
+	return parsePolicy(c)
+}
+
+// parsePolicy is readPolicy for a body that was read.
+func parsePolicy(c *border.Request) (policyDraft, error) {
+	draft := policyDraft{reason: c.Query("reason")}
 	if isYAML(c) {
 		converted, err := jsonFromYAML(c.Asked.Body)
 		if err != nil {
@@ -90,7 +95,16 @@ func putPolicy(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	draft, err := readPolicy(c)
+	if err := border.CheckLength(c); err != nil {
+		return border.Answer{}, err
+	}
+	if err := c.ReadWhole(); err != nil {
+		return border.Answer{}, err
+	}
+	if err := c.BeginIdempotent(); err != nil { // Of the bytes as they were sent.
+		return border.Answer{}, err
+	}
+	draft, err := parsePolicy(c)
 	if err != nil {
 		return border.Answer{}, err
 	}

@@ -39,4 +39,21 @@ func TestPeopleInTheBrowser(t *testing.T) {
 	chief.confirm()
 	officer.click(".provider a")
 	officer.arrives("h1", "Overview")
+
+	// Ending the person ends the sign-in and every key, and says how many.
+	key := s.call(0, s.Key, "POST", "/admin/keys", `{"name":"olga's key","person":"olga@bank.example","roles":"reviewer"}`, 201)["key"].(string)
+	officer.at("/queue", "Queue")
+	chief.at("/people", "People")
+	chief.shows("#people", "olga's key")
+	chief.value(row + `.querySelector('.endperson').click()`)
+	chief.types("dialog textarea", "left the bank")
+	chief.confirm()
+	chief.shows(".toast", "2 keys and sign-ins")
+	chief.shows("#people", "person ended")
+	s.call(0, key, "GET", "/v1/key", "", 401)
+	officer.at("/", "Sign in")
+	chief.value(`[...document.querySelectorAll('#people tr')].find((r) => r.innerText.includes('carl@bank.example')).querySelector('.endperson').click()`)
+	chief.types("dialog textarea", "myself")
+	chief.click("dialog button[type=submit]")
+	chief.arrives("h1", "Sign in")
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"railguard/engine/passkey/passkeytest"
 )
 
 // TestOfficersDay walks the day of two officers at two nodes of three: sign in, skim by
@@ -247,17 +249,18 @@ func TestAccessibility(t *testing.T) {
 	list := s.call(0, s.Key, "GET", "/v1/ofac", "", 200)["active"].(map[string]any)["snapshotId"].(string)
 	w.at("/", "Sign in")
 	check("sign-in")
-	w.signIn(s.Key)
+	ada, party := s.staff()
+	w.signIn(ada)
 	walk := func(kind string) {
 		for _, p := range [][2]string{
-			{"/", "Overview"}, {"/inbox", "Inbox"}, {"/party?state=all", "Parties"}, {"/search?q=maduro", "Search"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
+			{"/", "Overview"}, {"/inbox", "Inbox"}, {"/party?state=all", "Parties"}, {"/party/" + party, "Maduro"}, {"/search?q=maduro", "Search"}, {"/queue", "Queue"}, {"/case/" + d.name, "$120"}, {"/case/" + d.limit, "$6,200"}, {"/match?name=Nikolas%20Maduro", "Match"}, {"/lists", "Lists"}, {"/lists/" + list, "List"}, {"/agents", "Agents"},
 			{"/agents/" + d.runner, "Treasury"}, {"/fleets", "Fleets"}, {"/fleets/" + d.fleet, "Europe"}, {"/users/" + d.user, "Users"}, {"/operators", "Operators"}, {"/cleared", "Cleared pairs"}, {"/policy", "Policy"}, {"/alerts?state=", "Alerts"}, {"/reports", "Reports"},
 			{"/foresight", "Foresight"}, {"/foresight/backtests/" + backtest, "Backtest"}, {"/foresight/shadows/" + shadow, "Shadow"}, {"/foresight/retro/" + retro, "Looking back"}, {"/policy?from=" + backtest, "Policy"},
 			{"/activity", "Activity"}, {"/learning", "Learning"}, {"/activity?show=changes", "Activity"}, {"/cluster", "Cluster"}, {"/people", "People"}, {"/passkeys", "Passkeys"}, {"/playground", "Playground"}, {"/nowhere", "No such page"},
 		} {
 			w.at(p[0], p[1])
-			if p[1] == "Match" {
-				w.shows("h2", "Answer")
+			if shown, named := map[string][2]string{"Match": {"h2", "Answer"}, "People": {"#people", "person ended"}, "Passkeys": {"#passkeys", "Ada's own"}, "Policy": {"#whitelist", "Whitelist"}}[p[1]]; named {
+				w.shows(shown[0], shown[1])
 			}
 			check(kind + " " + p[0])
 		}
@@ -272,7 +275,7 @@ func TestAccessibility(t *testing.T) {
 		w.do(chromedp.WaitVisible("dialog", chromedp.ByQuery))
 		check("dialog of " + button)
 	}
-	for path, button := range map[string]string{"/foresight/shadows/" + shadow: "#promote", "/foresight": "#begin-retro", "/policy?from=" + backtest: "#activate", "/lists": ".retro"} {
+	for path, button := range map[string]string{"/foresight/shadows/" + shadow: "#promote", "/foresight": "#begin-retro", "/policy?from=" + backtest: "#activate", "/lists": ".retro", "/people": ".endperson", "/passkeys": ".register", "/cluster": ".confirmtime"} {
 		w.at(path, "")
 		w.click(button)
 		w.do(chromedp.WaitVisible("dialog", chromedp.ByQuery))
@@ -289,6 +292,18 @@ func TestAccessibility(t *testing.T) {
 		check("phone " + path)
 		require.LessOrEqual(t, w.value(`document.documentElement.scrollWidth - innerWidth`), "0", fmt.Sprintf("%s is wider than a phone", path))
 	}
+}
+
+// staff makes an admin with a passkey and a person who was ended, and returns the admin's key and a party.
+func (s *site) staff() (ada, party string) {
+	make := func(name, roles string) map[string]any {
+		return s.call(0, s.Key, "POST", "/admin/keys", fmt.Sprintf(`{"name":%q,"person":%q,"roles":%q}`, name, name, roles), 201)
+	}
+	ada = make("Ada", "admin")["key"].(string)
+	s.call(0, ada, "POST", "/admin/passkeys", passkeytest.New("http://localhost", "localhost").Register("Ada's own", nil), 201)
+	rita := make("Rita", "reviewer")["keyId"].(string)
+	s.call(0, s.Key, "POST", "/admin/keys/"+rita+"/end-person", `{"reason":"left"}`, 200)
+	return ada, s.call(0, ada, "GET", "/v1/parties?state=all&q=maduro", "", 200)["data"].([]any)[0].(map[string]any)["partyId"].(string)
 }
 
 // accessible runs the checker on the current page, light and dark.

@@ -187,15 +187,21 @@ func (w *world) foreignSignIns(e conformance.Examiner) {
 	w.provider.Person = providertest.Person{Subject: "00u-olga", Email: "olga@bank.example", Groups: []string{"officers"}}
 	at, err := url.Parse(victim.base + "/console/")
 	e.Must(err == nil, "the stage: %v", err)
-	victim.Jar.SetCookies(at, []*http.Cookie{{Name: "railguard-session", Value: fixed, Path: "/console"}})
+	victim.Jar.SetCookies(at, []*http.Cookie{{Name: "railguard-session", Value: fixed, Path: "/"}})
 	to := victim.finish(victim.begin(""))
 	who, _ = victim.signedIn()
 	e.Must(who == "olga@bank.example", "an honest sign-in fails: %q", who)
 	e.Expect(victim.cookie("railguard-session") != fixed, "the session that mallory set became olga's")
 	held := w.visitor(e)
-	held.Jar.SetCookies(at, []*http.Cookie{{Name: "railguard-session", Value: fixed, Path: "/console"}})
+	held.Jar.SetCookies(at, []*http.Cookie{{Name: "railguard-session", Value: fixed, Path: "/"}})
 	who, _ = held.signedIn()
 	e.Expect(who == "mallory@bank.example", "mallory's cookie is %q's", who)
+
+	tossed := w.visitor(e) // A cookie for a part of the site, which a page of a neighbour may set, stands before the one of the sign-in.
+	tossed.Jar.SetCookies(at, []*http.Cookie{{Name: "railguard-session", Value: fixed, Path: "/console"}})
+	tossed.finish(tossed.begin(""))
+	who, _ = tossed.signedIn()
+	e.Expect(who != "mallory@bank.example", "olga works in mallory's session")
 
 	for _, query := range []string{"", "?next=https://evil.example", "?return_to=//evil.example", "?redirect_uri=https://evil.example&redirect=https://evil.example"} {
 		v := w.visitor(e)

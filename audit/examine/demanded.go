@@ -98,6 +98,9 @@ func (p *persons) signedNames(kind string, l *actLeaf) (names, perhaps engine.Ac
 			perhaps = engine.ActKeyCreate
 		}
 	default:
+		if signedAs[kind] == 0 { // A withdrawal and an alert tell of names too, and are no acts.
+			return 0, 0
+		}
 		names |= signedAs[kind]
 	}
 	return names, perhaps &^ names

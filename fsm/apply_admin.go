@@ -127,11 +127,8 @@ func (m *keys) applyAPIKey(b *wire.APIKeyPut, r *wire.Result) {
 		changed.CreatedAt, changed.RevokedAt, changed.OldUntil, changed.UsedAt, changed.Sessions, changed.Gone = m.now, 0, 0, 0, 0, false
 	case at < 0:
 		why = wire.RefusedNotFound
-	case keys[at].SignedIn != "":
+	case keys[at].SignedIn != "", b.Op == wire.KeyReinstate && keys[at].Gone:
 		kind, changed, why = m.changeSignIn(b.Op, keys[at])
-	case b.Op == wire.KeyReinstate && keys[at].Gone: // The key stays revoked; its person may sign in.
-		kind, changed = "key.reinstated", *keys[at]
-		changed.Gone = false
 	case keys[at].RevokedAt != 0:
 		why = wire.RefusedTransition
 	case b.Op == wire.KeyRotate && m.soundAPIKey(&b.Key) && hashKnown(keys, b.Key.Hashes[0]):

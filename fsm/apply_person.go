@@ -26,7 +26,7 @@ func (m *keys) applyPersonEnd(b *wire.PersonEnd, r *wire.Result) {
 		return
 	}
 	person := m.settings.Keys[at]
-	if why := m.mayEnd(person); why != 0 {
+	if why := m.mayEnd(person, r.Time); why != 0 {
 		refuse(r, why)
 		return
 	}
@@ -39,7 +39,7 @@ func (m *keys) applyPersonEnd(b *wire.PersonEnd, r *wire.Result) {
 		return
 	}
 	event := leaf.PersonEnded{Subject: person.Subject().String(), KeyIDs: []string{}, Persons: who}
-	gone := m.endKeys(person, &event)
+	gone := m.endKeys(person, r.Time, &event)
 	event.Passkeys = m.endPasskeys(gone)
 	event.Claims = m.rulebook.desk.giveBackClaims(gone)
 	event.Proposals = m.rulebook.desk.lapseProposalsOf(gone)
@@ -47,10 +47,10 @@ func (m *keys) applyPersonEnd(b *wire.PersonEnd, r *wire.Result) {
 }
 
 // mayEnd tells why a person cannot be ended; 0: it can be done. Somebody else must be an admin then.
-func (m *keys) mayEnd(person *wire.APIKey) wire.Refusal {
+func (m *keys) mayEnd(person *wire.APIKey, now engine.Time) wire.Refusal {
 	acts, admin, others := m.passkeysOf(person.Subject().String()) > 0, false, false
 	for _, key := range m.settings.Keys {
-		live := keyEnded(m.now, key) == 0
+		live := keyEnded(now, key) == 0
 		same := samePerson(key, person)
 		acts = acts || same && (live || !key.Gone)
 		admin = admin || same && live && holdsRole(key, wire.RoleAdmin)
@@ -66,7 +66,7 @@ func (m *keys) mayEnd(person *wire.APIKey) wire.Refusal {
 }
 
 // endKeys revokes all keys of a person, and returns them as they were.
-func (m *keys) endKeys(person *wire.APIKey, event *leaf.PersonEnded) (gone []*wire.APIKey) {
+func (m *keys) endKeys(person *wire.APIKey, now engine.Time, event *leaf.PersonEnded) (gone []*wire.APIKey) {
 	next := slices.Clone(m.settings.Keys)
 	for i, key := range next {
 		if !samePerson(key, person) {
@@ -76,13 +76,13 @@ func (m *keys) endKeys(person *wire.APIKey, event *leaf.PersonEnded) (gone []*wi
 		changed := *key
 		changed.Hashes, changed.OldUntil, changed.Gone = nil, 0, true
 		if changed.RevokedAt == 0 {
-			changed.RevokedAt = m.now
+			changed.RevokedAt = now
 			if event.Keys++; len(event.KeyIDs) < keysNamed {
 				event.KeyIDs = append(event.KeyIDs, key.ID)
 			}
 		}
 		if changed.SignedIn != "" {
-			changed.ExpiresAt = min(changed.ExpiresAt, m.now)
+			changed.ExpiresAt = min(changed.ExpiresAt, now)
 		}
 		changed.Rev, changed.Sessions = key.Rev+1, key.Sessions+1
 		next[i] = &changed

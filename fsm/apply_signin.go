@@ -85,6 +85,10 @@ func (m *keys) signInAgain(before, said *wire.APIKey, widened bool) wire.APIKey 
 // it makes of a key: there is no secret that anybody could renew or hand out.
 func (m *keys) changeSignIn(op uint8, before *wire.APIKey) (kind string, changed wire.APIKey, why wire.Refusal) {
 	changed = *before
+	if before.SignedIn == "" { // A key of a person who was ended: it stays revoked, and the person may sign in.
+		changed.Gone = false
+		return "key.reinstated", changed, 0
+	}
 	changed.Hashes, changed.OldUntil, changed.ExpiresAt = nil, 0, m.now // No session goes on.
 	switch {
 	case op == wire.KeyReinstate && before.RevokedAt != 0:

@@ -5,7 +5,6 @@ import (
 
 	"railguard/edge"
 	"railguard/engine"
-	"railguard/fsm/leaf"
 	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
@@ -36,7 +35,7 @@ func ConfirmedTime(j *edge.Judge, notAfter engine.Time, grounds edge.Grounds) (*
 	var m strictjson.Members
 	m.Time("notAfter", notAfter)
 	grounds.Write(&m)
-	common, err := j.RecordedSigned(m, edge.Statement{Act: leaf.KindTimeConfirmed, Said: slices.Clone(m)})
+	common, err := j.RecordedSigned(m, edge.Statement{Act: "clock.confirmed", Said: slices.Clone(m)})
 	return &wire.TimeConfirm{Common: common, NotAfter: notAfter}, err
 }
 

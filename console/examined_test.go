@@ -157,7 +157,7 @@ func TestPartiesAndTheirHistory(t *testing.T) {
 	w.clean()
 }
 
-// TestReportsAndAlertsTellAll: a report's narrative is written when it is made ready, and its
+// TestReportsAndAlertsTellAll: a report's narrative is written before it is made ready, and its
 // packet can be fetched in every form. An alert of a list names the payment and the listed
 // party. A second look back with a list says what is already known.
 func TestReportsAndAlertsTellAll(t *testing.T) {
@@ -169,10 +169,14 @@ func TestReportsAndAlertsTellAll(t *testing.T) {
 	w := s.window(0)
 	w.signIn(s.Key)
 	w.at("/reports", "Reports")
-	w.pick("td button", "Ready …")
+	w.shows("td q", "layering")
+	w.pick("td button", "Narrative …")
 	w.do(chromedp.WaitVisible("dialog textarea[name=narrative]", chromedp.ByQuery))
 	require.Contains(t, w.value(`document.querySelector('dialog textarea[name=narrative]').value`), "[Who is suspected, and of what?]")
 	w.types("dialog textarea[name=narrative]", "Three payments to one party.")
+	w.confirm()
+	w.pick("td button", "Ready …")
+	w.do(chromedp.WaitVisible("dialog textarea[name=reason]", chromedp.ByQuery))
 	w.confirm()
 	w.shows("td", "READY")
 	packet := s.call(0, s.Key, "GET", "/v1/sar/"+d.more[0], "", 200)

@@ -65,3 +65,24 @@ func (j *Judge) Endings(record uint64) ([]uint64, error) {
 	}
 	return endings, nil
 }
+
+// NewestAbout returns the newest leaf about a record, which may be the record itself. Leaves about its
+// report or its sanctions cases are none.
+func (j *Judge) NewestAbout(record uint64, decisionOn func(record uint64) (leaf uint64, decided bool)) (uint64, error) {
+	view, err := j.View()
+	if err != nil {
+		return 0, err
+	}
+	newest := record
+	if row, found := view.Review(record); found {
+		newest = max(newest, row.Newest)
+	}
+	if disposition, decided := decisionOn(record); decided {
+		newest = max(newest, disposition)
+	}
+	endings, err := j.Endings(record)
+	for _, ending := range endings {
+		newest = max(newest, ending)
+	}
+	return newest, err
+}

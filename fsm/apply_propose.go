@@ -78,13 +78,14 @@ func (m *desk) describeReviewed(record uint64) leaf.Reviewed {
 }
 
 // describeCase returns the members that name the case of an act in the leaf that is written
-// next, and what it is found by.
+// next, and what it is found by. The leaf is none of those about the record and its agent: those show
+// to an operator, who must learn of no report.
 func (m *desk) describeCase(row *proposalRow) (of leaf.Case, filters []uint64) {
 	if row.Leaf == 0 {
 		return of, nil
 	}
-	r := m.describeReviewed(row.Leaf)
-	return leaf.Case{TxnID: r.TxnID, ReviewedLeaf: r.ReviewedLeaf, AgentID: r.AgentID, Link: r.Link, RecordPrevious: r.RecordPrevious}, filtersOf(&r)
+	of = leaf.Case{TxnID: m.txnOf(row.Leaf), ReviewedLeaf: row.Leaf}
+	return of, []uint64{engine.FilterKey(engine.FilterTxn, of.TxnID)}
 }
 
 func (m *desk) describeProposal(row *proposalRow) leaf.Proposal {

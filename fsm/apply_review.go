@@ -46,9 +46,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	}
 	later := m.nextLeaf()
 	m.disposedBy[b.Leaf] = m.dispositions.Append(dispositionRow{Leaf: b.Leaf, Later: later, At: m.now, Agent: b.Agent, Kind: b.Disposition, PayBy: payBy})
-	if b.Disposition == wire.EscalateSAR {
-		m.openSAR(b.Leaf, len(who.Persons) > 1)
-	}
+	hadReport := b.Disposition == wire.EscalateSAR && m.escalateSAR(b.Leaf, len(who.Persons) > 1)
 	if at, open := m.reviewAt(b.Leaf); open {
 		row := m.reviews.Edit(at)
 		row.State, row.Disposition = ReviewDone, later
@@ -57,7 +55,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
 	event := leaf.Dispositioned{
 		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
-		SAREscalated: b.Disposition == wire.EscalateSAR, Persons: who,
+		SAREscalated: b.Disposition == wire.EscalateSAR, HadReport: hadReport, Persons: who,
 	}
 	if b.Disposition == wire.Approved {
 		event.OverLimitApproved, event.PayBy, event.NotHeld = &over, payBy, notHeld

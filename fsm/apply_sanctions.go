@@ -10,7 +10,8 @@ import (
 
 // Sanctions cases (decision 131): a BLOCK by R3 to R7 or R24 opens a case of the agent's root and
 // the listed party or place, in the entry of the verdict. Later BLOCKs of the pair join it until it
-// is reported or closed. What an officer finds lifts no BLOCK.
+// is reported or closed. What an officer finds lifts no BLOCK. A payment that went ahead has a case if
+// an officer opens one.
 
 // sanctionsSoon is how long before a report is overdue a leaf tells of it.
 const sanctionsSoon = 2 * engine.DayLength
@@ -20,7 +21,9 @@ var sanctionsStates = [...]string{
 	wire.SanctionsReported: "REPORTED", wire.SanctionsClosed: "CLOSED",
 }
 
-var sanctionsKinds = [...]string{wire.SanctionsRejected: "rejected_transaction", wire.SanctionsProperty: "blocked_property"}
+var sanctionsKinds = [...]string{
+	wire.SanctionsRejected: "rejected_transaction", wire.SanctionsProperty: "blocked_property", wire.SanctionsProcessed: "processed_transaction",
+}
 
 // SanctionsState is a case's state as leaves and answers name it, "" for an unknown number.
 func SanctionsState(state uint8) string {
@@ -116,7 +119,7 @@ func (m *desk) casesRoom(s *wire.Screen) bool {
 	root, owner := m.rootOf(s)
 	opens := int64(0)
 	for _, cause := range causesOf(s) {
-		if _, found := m.joined(caseKey{root, cause}); !found {
+		if _, found := m.joined(caseKey{root, cause, 0}); !found {
 			opens++
 		}
 	}
@@ -128,19 +131,21 @@ func (m *desk) casesRoom(s *wire.Screen) bool {
 func (m *desk) enterCases(s *wire.Screen, record, blocked uint64, now engine.Time) {
 	root, owner := m.rootOf(s)
 	for _, cause := range causesOf(s) {
-		key := caseKey{root, cause}
+		key := caseKey{root, cause, 0}
 		if at, found := m.joined(key); found {
 			m.joinCase(at, s.Amount, record, blocked)
 			continue
 		}
-		m.openCase(SanctionsRow{
+		row := SanctionsRow{
 			Leaf: m.nextLeaf(), At: now, DueAt: engine.ReportDue(now), Root: root, Cause: cause, First: record, Last: blocked, Count: 1, Amount: s.Amount,
 			Later: m.nextLeaf(), State: wire.SanctionsOpen, Owner: owner,
-		})
+		}
+		m.writeCase(leaf.KindSanctionsOpened, m.addCase(row), row.Leaf, row.First)
 	}
 }
 
-func (m *desk) openCase(row SanctionsRow) {
+// addCase adds the case that the leaf opens that is written next.
+func (m *desk) addCase(row SanctionsRow) leaf.SanctionsOpened {
 	before := ""
 	if at, known := m.caseAt[row.key()]; known {
 		row.Before = m.cases.At(at).Leaf
@@ -152,10 +157,39 @@ func (m *desk) openCase(row SanctionsRow) {
 	m.caseAt[row.key()] = m.cases.Append(row)
 	m.take(wire.TableCases, row.Owner, oneRow)
 	m.remindOfCase(&row, row.At)
-	event := leaf.SanctionsOpened{
+	return leaf.SanctionsOpened{
 		SanctionsCase: m.describeCaseOf(&row, 0), TxnID: m.txnOf(row.First), ScreenedLeaf: row.First, Amount: row.Amount, DueAt: row.DueAt, CaseBefore: before,
+		WentAhead: row.Paid,
 	}
-	m.writeCase(leaf.KindSanctionsOpened, event, row.Leaf, row.First)
+}
+
+// openPaidCase opens a case of a payment that went ahead, as an officer found. Whether it did, the edge
+// saw in the leaves about the record; if there is a newer one, it looks again.
+func (m *desk) openPaidCase(b *wire.SanctionsCase, now engine.Time, r *wire.Result) {
+	paid := b.Opens
+	if b.Leaf >= m.size || paid.Newest >= m.size || paid.Amount < 0 || !paid.Cause.Sound() || b.From != 0 || b.To != 0 || b.Kind != 0 || b.Reference != "" || b.Property != nil {
+		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	if m.newestAbout(b.Leaf) > paid.Newest {
+		goStale(r, 0)
+		return
+	}
+	root, _ := m.rootOf(&wire.Screen{Agent: paid.Agent, User: paid.User})
+	owner := m.ownerAt(keyRow(&b.Common)) // The payment took no room when it was screened, and its operator must not lack it now.
+	row := SanctionsRow{
+		Leaf: m.nextLeaf(), At: now, DueAt: engine.ReportDue(now), Root: root, Cause: paid.Cause, First: b.Leaf, Last: b.Leaf, Count: 1, Amount: paid.Amount,
+		Later: m.nextLeaf(), State: wire.SanctionsOpen, Paid: true, Owner: owner,
+	}
+	if at, found := m.joined(row.key()); found {
+		r.Value = m.cases.At(at).Leaf
+		refuse(r, wire.RefusedExists)
+		return
+	}
+	if m.refuseShare(wire.TableCases, owner, oneRow, r) {
+		return
+	}
+	m.writeEvent(leaf.KindSanctionsOpened, m.addCase(row), &b.Common, r, m.caseFilter(row.Leaf), engine.FilterKey(engine.FilterTxn, m.txnOf(row.First)))
 }
 
 // joinCase adds a payment to a case. The first one after NOT_THE_PARTY has a leaf, so that officers
@@ -255,10 +289,14 @@ func (m *desk) sanctionsDue(due *dueRow) {
 	}, &wire.Common{})
 }
 
-// applySanctions moves a case to its next state. The caller names the state that it saw, and a
-// case in another state is not moved.
+// applySanctions opens a case, or moves one to its next state. The caller names the state that it saw,
+// and a case in another state is not moved.
 func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
+		return
+	}
+	if b.Opens != nil {
+		m.openPaidCase(b, m.now, r)
 		return
 	}
 	if !m.soundMove(b) {
@@ -274,6 +312,10 @@ func (m *desk) applySanctions(b *wire.SanctionsCase, r *wire.Result) {
 	if row.State != b.From || !slices.Contains(SanctionsNext(b.From), b.To) {
 		r.Value = uint64(row.State)
 		refuse(r, wire.RefusedTransition)
+		return
+	}
+	if b.To == wire.SanctionsTrueMatch && !row.suits(b.Kind) {
+		refuse(r, wire.RefusedMalformed)
 		return
 	}
 	moved := movedCase(row, b, m.now)
@@ -328,7 +370,7 @@ func (m *desk) soundMove(b *wire.SanctionsCase) bool {
 	case wire.SanctionsReported:
 		return b.Reference != "" && len(b.Reference) <= m.limits.FieldBytes
 	case wire.SanctionsTrueMatch:
-		return b.Kind == wire.SanctionsRejected && b.Property == nil || b.Kind == wire.SanctionsProperty && m.soundProperty(b.Property)
+		return SanctionsKind(b.Kind) != "" && (b.Property != nil) == (b.Kind == wire.SanctionsProperty) && (b.Property == nil || m.soundProperty(b.Property))
 	}
 	return SanctionsState(b.To) != ""
 }

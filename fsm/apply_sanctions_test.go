@@ -22,7 +22,7 @@ func randomCauses(random *rand.Rand) (causes []wire.Cause) {
 
 // caseStep tries a step of a case, mostly one that is possible.
 func (w *world) caseStep(random *rand.Rand, common wire.Common) {
-	b := &wire.SanctionsCase{Common: common, Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(6)), To: uint8(random.IntN(7)), Kind: uint8(random.IntN(3))}
+	b := &wire.SanctionsCase{Common: common, Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(6)), To: uint8(random.IntN(7)), Kind: uint8(random.IntN(4))}
 	if n := w.m.desk.cases.Len(); n > 0 && random.IntN(8) > 0 {
 		row := w.m.desk.cases.At(w.m.desk.cases.First() + random.Uint64N(uint64(n)))
 		b.Leaf, b.From = row.Leaf, row.State
@@ -39,6 +39,11 @@ func (w *world) caseStep(random *rand.Rand, common wire.Common) {
 		b.Kind, b.Reference = 0, "R-1"
 	default:
 		b.Kind = 0
+	}
+	if random.IntN(6) == 0 {
+		b = &wire.SanctionsCase{Common: common, Leaf: random.Uint64N(w.m.size), Opens: &wire.PaidPayment{
+			Agent: engine.AgentSlot(random.IntN(6)), Cause: wire.PartyCause(uint32(random.IntN(3))), Amount: engine.Dollar, Newest: random.Uint64N(w.m.size + 1),
+		}}
 	}
 	w.do(wire.KindSanctions, b)
 }

@@ -18,6 +18,7 @@ type desk struct {
 	disposedBy map[uint64]uint64   // Position in dispositions, by the record's leaf.
 	proposalAt map[[16]byte]uint64 // Positions of open proposals, by topic.
 	alertAt    map[alertKey]uint64
+	sarAt      map[uint64]uint64  // Position of the newest report of a record.
 	caseAt     map[caseKey]uint64 // Position of the newest case of a pair.
 	workAt     map[uint64]uint64
 	draftAt    map[draftKey]uint64
@@ -35,7 +36,7 @@ type paymentLedger interface {
 func newDesk(c *core, t *deskTables, registry *registry, payments paymentLedger, calendar *calendar) *desk {
 	return &desk{
 		core: c, deskTables: t, registry: registry, payments: payments, calendar: calendar,
-		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{}, caseAt: map[caseKey]uint64{},
+		disposedBy: map[uint64]uint64{}, proposalAt: map[[16]byte]uint64{}, alertAt: map[alertKey]uint64{}, sarAt: map[uint64]uint64{}, caseAt: map[caseKey]uint64{},
 		workAt: map[uint64]uint64{}, draftAt: map[draftKey]uint64{},
 	}
 }
@@ -158,12 +159,15 @@ type alertKey struct {
 
 // SARRow is a suspicious activity report. Rows are in the order of First.
 type SARRow struct {
-	Leaf  uint64 // The record under review.
+	Leaf  uint64 // The record that it is about.
 	Later uint64 // The newest of the report's leaves.
 	DueAt engine.Time
-	First uint64 // The disposition that opened it.
+	First uint64 // The leaf that opened it: of an officer's, or the disposition that escalated the record.
 	State uint8
 	Two   bool // Two persons escalated the case, so one does not end it.
+
+	Finished  bool     // Its narrative leaves nothing open.
+	Narrative [32]byte // SHA-256; zero: nobody has written one.
 }
 
 func codeProposalRow(c *coder, row *proposalRow) {
@@ -196,6 +200,8 @@ func codeSARRow(c *coder, row *SARRow) {
 	codeUnsigned(c, &row.First)
 	codeByte(c, &row.State)
 	c.codeFlag(&row.Two)
+	c.codeFlag(&row.Finished)
+	c.codeRaw(row.Narrative[:])
 }
 
 func codeReviewRow(c *coder, row *ReviewRow) {

@@ -143,15 +143,15 @@ func (m *desk) tellOverdue() {
 			break
 		}
 		if at++; row.State == ReviewOpen {
-			m.writeReviewDue(leaf.DueReviewSLA, row.Leaf, row.At+wait)
+			m.writeReviewDue(row.Leaf, row.At+wait)
 			told++
 		}
 	}
 	m.overdueTold = at
 }
 
-// writeReviewDue writes that a review, or the report it led to, is due.
-func (m *desk) writeReviewDue(what leaf.Due, record uint64, due engine.Time) {
+// writeReviewDue writes that a review is due.
+func (m *desk) writeReviewDue(record uint64, due engine.Time) {
 	event := leaf.ReviewDue{Reviewed: m.describeReviewed(record), DueAt: due}
-	m.writeDueEvent(what, event, filtersOf(&event.Reviewed)...)
+	m.writeDueEvent(leaf.DueReviewSLA, event, filtersOf(&event.Reviewed)...)
 }

@@ -49,12 +49,7 @@ func (w *world) deskStep(random *rand.Rand) {
 	case 10:
 		w.retroStep(random)
 	case 8, 9:
-		body := &wire.SAR{Common: common, Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(5)), To: uint8(1 + random.IntN(4))}
-		if n := w.m.desk.sars.Len(); n > 0 && random.IntN(6) > 0 {
-			row := w.m.desk.sars.At(w.m.desk.sars.First() + random.Uint64N(uint64(n)))
-			body.Leaf, body.From = row.Leaf, row.State
-		}
-		w.do(wire.KindSAR, body)
+		w.reportStep(random, common)
 	case 0, 1, 2, 3:
 		if w.m.desk.reviews.Len() == 0 {
 			return
@@ -96,6 +91,19 @@ func (w *world) deskStep(random *rand.Rand) {
 	}
 }
 
+// reportStep opens a report of some record, writes one's narrative or moves one on.
+func (w *world) reportStep(random *rand.Rand, common wire.Common) {
+	body := &wire.SAR{Common: common, Op: uint8(random.IntN(5)), Leaf: random.Uint64N(w.m.size + 1), From: uint8(random.IntN(5)), To: uint8(1 + random.IntN(4))}
+	if n := w.m.desk.sars.Len(); n > 0 && random.IntN(6) > 0 {
+		row := w.m.desk.sars.At(w.m.desk.sars.First() + random.Uint64N(uint64(n)))
+		body.Leaf, body.From, body.Seen = row.Leaf, row.State, row.Narrative
+	}
+	if body.Op == wire.SARWrite {
+		body.Narrative, body.Finished = [32]byte{byte(random.IntN(9))}, random.IntN(4) > 0
+	}
+	w.do(wire.KindSAR, body)
+}
+
 func ofDisposition(row *proposalRow) bool { return row.Kind == wire.KindDisposition }
 
 // someProposal returns one of the open proposals that are wanted.
@@ -129,13 +137,14 @@ func newDeskLedger() deskLedger {
 
 // deskLeaf notes leaves that are not a record's own leaf.
 func (l *bookkeeping) deskLeaf(out *Effects, at uint64, data []byte) {
+	answered := slices.ContainsFunc(out.Results, func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == at })
 	switch text := string(data); {
 	case strings.HasPrefix(text, `{"kind":"alert.opened"`):
-		if !slices.ContainsFunc(out.Results, func(r wire.Result) bool { return r.Code == wire.Applied && r.Leaf == at }) {
+		if !answered {
 			l.alerts[at] = true
 			l.counts["alert "+between(data, `"alert":"`, `"`)]++
 		}
-	case strings.HasPrefix(text, `{"kind":"retro.hit"`), strings.HasPrefix(text, `{"kind":"sanctions.opened"`), strings.HasPrefix(text, `{"kind":"sanctions.blocked_again"`):
+	case strings.HasPrefix(text, `{"kind":"retro.hit"`), strings.HasPrefix(text, `{"kind":"sanctions.opened"`) && !answered, strings.HasPrefix(text, `{"kind":"sanctions.blocked_again"`):
 		l.alerts[at] = true // One record may write many hits; they are not booked.
 	case strings.HasPrefix(text, `{"kind":"alert.ack`):
 		l.counts["acknowledged"]++

@@ -38,9 +38,6 @@ func (m *desk) newestAbout(record uint64) uint64 {
 	if at, done := m.disposedBy[record]; done && m.hasLeaf(m.dispositions.At(at).Later) {
 		newest = max(newest, m.dispositions.At(at).Later)
 	}
-	if at, found := m.sarOf(record); found && m.hasLeaf(m.sars.At(at).Later) {
-		newest = max(newest, m.sars.At(at).Later)
-	}
 	if at, open := m.proposalAt[dispositionTopic(record)]; open && m.hasLeaf(m.proposals.At(at).Later) {
 		newest = max(newest, m.proposals.At(at).Later)
 	}

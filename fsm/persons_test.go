@@ -196,13 +196,19 @@ func TestACaseOfTwoIsNotEndedByOne(t *testing.T) {
 	w.decide(b, 1, wire.EscalateSAR)
 	w.decide(b, 2, wire.EscalateSAR)
 	move := func(key uint32, from, to uint8, filing byte) wire.Result {
-		return w.do(wire.KindSAR, &wire.SAR{Common: w.by(key), Leaf: b.Leaf, From: from, To: to, Filing: [32]byte{filing}})
+		step := w.sarMove(b.Leaf, from, to)
+		step.Common, step.Filing = w.by(key), [32]byte{filing}
+		return w.do(wire.KindSAR, step)
 	}
+	require.Equal(t, wire.Applied, w.writeSAR(b.Leaf, 1, true).Code)
 	require.Contains(t, string(move(1, wire.SARDraft, wire.SARReady, 0).Data), `"kind":"sar.moved"`, "a draft is one person's work")
 	closing := w.proposed(move(1, wire.SARReady, wire.SARClosed, 0))
 	require.Equal(t, wire.RefusedSamePerson, move(4, wire.SARReady, wire.SARClosed, 0).Refusal)
 	require.Equal(t, wire.RefusedProposed, move(2, wire.SARReady, wire.SARFiled, 1).Refusal)
 	w.do(wire.KindWithdraw, &wire.Withdraw{Common: w.by(2), Proposal: closing})
+	stale := w.proposed(move(1, wire.SARReady, wire.SARFiled, 1))
+	require.Equal(t, wire.Applied, w.writeSAR(b.Leaf, 2, true).Code)
+	require.Equal(t, wire.RefusedNotProposed, w.confirm(3, stale).Refusal, "it was proposed of another narrative")
 	filing := w.proposed(move(1, wire.SARReady, wire.SARFiled, 1))
 	require.Equal(t, wire.RefusedProposed, move(2, wire.SARReady, wire.SARFiled, 2).Refusal, "another number")
 	require.Contains(t, string(w.confirm(3, filing).Data), `"twoPersons":["sar.move"],"persons":["person:ann","person:cy"]`)

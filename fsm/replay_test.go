@@ -112,7 +112,7 @@ func TestHistoriesReachEveryKind(t *testing.T) {
 	require.NotZero(t, applied[wire.KindReseal])
 	for _, event := range []string{
 		"delegate.created", "fleet.removed", "user.reissued", "ownership.cancelled", "review.commented", "review.released", "review.assigned",
-		"sar.moved", "review.proposed", "review.withdrawn", "alert.opened", "alert.acknowledged", "retro.begun", "retro.ended",
+		"sar.opened", "sar.narrative", "sar.moved", "sanctions.opened", "review.proposed", "review.withdrawn", "alert.opened", "alert.acknowledged", "retro.begun", "retro.ended",
 		"cleared.removed", "key.rotated", "key.revoked", "signing_key.revoked", "list.synced", "list.staged", "operator.suspended", "user.suspended", "agent.suspended", "agent.reinstated", "agent.revoked",
 	} {
 		require.NotZero(t, events[event], event)

@@ -232,8 +232,15 @@ func (m *desk) checkAlertsOpen() error {
 	return nil
 }
 
-func (m *desk) fitsSAR(_ uint64, row, before *SARRow) bool {
-	return row.Leaf < row.First && row.First <= row.Later && m.hasLeaf(row.Later) && SARState(row.State) != "" && (before == nil || row.First > before.First)
+// fitsSAR checks the order of reports, that a record has one open report at most, and that a ready one
+// has its narrative.
+func (m *desk) fitsSAR(at uint64, row, before *SARRow) bool {
+	if known, found := m.sarAt[row.Leaf]; found && m.sars.At(known).isOpen() {
+		return false
+	}
+	m.sarAt[row.Leaf] = at
+	return row.Leaf < row.First && row.First <= row.Later && m.hasLeaf(row.Later) && SARState(row.State) != "" && (before == nil || row.First > before.First) &&
+		(row.Finished || row.State != wire.SARReady && row.State != wire.SARFiled) && (row.Narrative != [32]byte{} || !row.Finished)
 }
 
 func (m *ledger) fitsHold(at uint64, row, _ *holdRow) bool {

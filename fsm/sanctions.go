@@ -22,7 +22,8 @@ type SanctionsRow struct {
 	Before uint64     // The leaf that opened the case of the same pair before it; 0: there was none.
 	Later  uint64     // The newest leaf about it.
 	State  uint8
-	Kind   uint8       // wire.SanctionsRejected or wire.SanctionsProperty; 0: no officer told it.
+	Kind   uint8       // wire.SanctionsRejected and so on; 0: no officer told it.
+	Paid   bool        // An officer opened it of one payment that went ahead. No other joins it.
 	Told   bool        // Since NOT_THE_PARTY a BLOCK of the pair was told of.
 	Ended  engine.Time // When it was closed.
 	Owner  Owner
@@ -50,19 +51,27 @@ func codeSanctionsRow(c *coder, row *SanctionsRow) {
 	codeUnsigned(c, &row.Later)
 	codeByte(c, &row.State)
 	codeByte(c, &row.Kind)
+	c.codeFlag(&row.Paid)
 	c.codeFlag(&row.Told)
 	codeSigned(c, &row.Ended)
 	codeUnsigned(c, &row.Owner)
 	codeValue(c, &row.Facts)
 }
 
-// caseKey is the pair that a case is about. Of a pair at most one case takes payments.
+// caseKey is the pair that a case is about, and of a payment that went ahead its record, because each
+// such payment is a case of its own. Of a pair at most one case takes payments.
 type caseKey struct {
 	root  uint64
 	cause wire.Cause
+	paid  uint64 // 0: it is about BLOCKs.
 }
 
-func (r *SanctionsRow) key() caseKey { return caseKey{r.Root, r.Cause} }
+func (r *SanctionsRow) key() caseKey {
+	if r.Paid {
+		return caseKey{r.Root, r.Cause, r.First}
+	}
+	return caseKey{r.Root, r.Cause, 0}
+}
 
 // joins tells whether a later BLOCK of the pair belongs to the case. Once a case is reported or
 // closed, the next BLOCK is another action with a report of its own.
@@ -104,7 +113,7 @@ const registerKept = 2 * 366 * engine.DayLength
 // takes payments.
 func (m *desk) fitsCase(at uint64, row, before *SanctionsRow) bool {
 	if !m.hasLeaf(row.Leaf) || before != nil && row.Leaf <= before.Leaf || row.First >= row.Leaf || row.Last < row.First || !m.hasLeaf(row.Last) ||
-		row.Before >= row.Leaf || row.Later < row.Leaf || !m.hasLeaf(row.Later) || SanctionsState(row.State) == "" || row.Kind > wire.SanctionsProperty ||
+		row.Before >= row.Leaf || row.Later < row.Leaf || !m.hasLeaf(row.Later) || SanctionsState(row.State) == "" || row.Kind > wire.SanctionsProcessed ||
 		row.Count == 0 || row.Amount < 0 || row.Cause != 0 && !row.Cause.Sound() || !row.soundFacts() {
 		return false
 	}
@@ -124,7 +133,19 @@ func (r *SanctionsRow) soundFacts() bool {
 	case wire.SanctionsOpen, wire.SanctionsNotTheParty:
 		return r.Kind == 0 && r.Facts == nil
 	}
-	return r.Kind != 0 && r.Facts != nil && (r.Kind == wire.SanctionsProperty) == (r.Facts.Property != nil)
+	return r.Facts != nil && r.suits(r.Kind) && (r.Kind == wire.SanctionsProperty) == (r.Facts.Property != nil)
+}
+
+// suits tells whether a finding of a kind can be true of the case: what was rejected did not go ahead.
+// Of a payment that went ahead property may be blocked all the same, if some of it came back.
+func (r *SanctionsRow) suits(kind uint8) bool {
+	switch kind {
+	case wire.SanctionsRejected:
+		return !r.Paid
+	case wire.SanctionsProcessed:
+		return r.Paid
+	}
+	return kind == wire.SanctionsProperty
 }
 
 func (m *desk) checkCases() error {

@@ -106,8 +106,13 @@ func (w *bankWeek) act() {
 		w.try(reviewer, "POST", "/v1/cleared", fmt.Sprintf(`{"name":"Lazarus Groupe","uid":27307,"reason":"our caterer %d","nameOnly":true,"expiresAt":"2026-12-01"}`, w.random.IntN(9)))
 	case 9:
 		if len(w.txns) > 0 {
-			to := []string{`"READY"`, `"FILED","bsaId":"31000012345678"`, `"CLOSED","reason":"r"`}[w.random.IntN(3)]
-			w.try(reviewer, "POST", "/v1/sar/"+w.txns[w.random.IntN(len(w.txns))]+"/move", `{"by":"Somebody","to":`+to+`}`)
+			txn := w.txns[w.random.IntN(len(w.txns))]
+			to := []string{`"READY"`, `"FILED","bsaId":"31000012345678"`, `"CLOSED","reason":"r"`, ""}[w.random.IntN(4)]
+			if to == "" {
+				w.try(reviewer, "PUT", "/v1/sar/"+txn+"/narrative", `{"by":"Somebody","narrative":"what was seen"}`)
+				return
+			}
+			w.try(reviewer, "POST", "/v1/sar/"+txn+"/move", `{"by":"Somebody","to":`+to+`}`)
 		}
 	default:
 		w.second()

@@ -212,7 +212,7 @@ func (n *testNode) drafted(txn string) *node {
 func TestSARDraft(t *testing.T) {
 	n := newTestNode(t)
 	txn := n.escalated()
-	answer(t, n.do("reviewer", "POST", "/v1/sar/"+txn+"/move", `{"by":"Ann","to":"READY","narrative":"`+strings.Repeat("ä<& ", 1500)+`\u0007\n\tend "}`), 200)
+	n.write(txn, `"`+strings.Repeat("ä<& ", 1500)+`\u0007\n\tend "`)
 	draft := n.drafted(txn)
 	subjects := draft.all("Party")[5:]
 	require.Equal(t, "Acme Inc", subjects[0].of("PartyName", "RawEntityIndividualLastName").text)
@@ -238,7 +238,7 @@ func TestSARDraftOfOddParties(t *testing.T) {
 		txn := textOf(answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":900,`+party+`}`), 200), "txnId")
 		answer(t, n.do("reviewer", "POST", "/v1/reviews/"+txn, `{"disposition":"ESCALATE_SAR","reviewedBy":"Ann","notes":"n"}`), 200)
 		if narrative != "" {
-			answer(t, n.do("reviewer", "POST", "/v1/sar/"+txn+"/move", `{"by":"Ann","to":"READY","narrative":"`+narrative+`"}`), 200)
+			n.write(txn, `"`+narrative+`"`)
 		}
 		return n.drafted(txn)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fastjson"
 
 	"railguard/engine"
 	"railguard/httpapi/casework"
@@ -85,6 +86,16 @@ func TestSARTable(t *testing.T) {
 	answer(t, n.do("operator", "GET", "/v1/sar/"+txn+"?format=csv", ""), 403)
 }
 
+// write writes the narrative of a report over the one that stands there.
+func (n *testNode) write(txn, narrative string) *fastjson.Value {
+	n.t.Helper()
+	before := ""
+	if v := answer(n.t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200); v.Get("narrativeSha256").Type() == fastjson.TypeString {
+		before = `,"replaces":"` + textOf(v, "narrativeSha256") + `"`
+	}
+	return answer(n.t, n.do("reviewer", "PUT", "/v1/sar/"+txn+"/narrative", `{"by":"Ann","narrative":`+narrative+before+`}`), 200)
+}
+
 // People move a report from one state to the next, and no step can be skipped. A late caller
 // learns the report's state.
 func TestSARMoves(t *testing.T) {
@@ -101,30 +112,40 @@ func TestSARMoves(t *testing.T) {
 	answer(t, n.do("reviewer", "POST", "/v1/sar/txn_00000000/move", `{"by":"Ann","to":"READY"}`), 404)
 	early := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"FILED","bsaId":"31"}`), 409)
 	require.Equal(t, "DRAFT", textOf(early, "state"))
-	require.Equal(t, "narrative", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`), 422), "param"), "nobody has written one")
-	skeleton := answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200).Get("narrative")
-	for _, unwritten := range []string{skeleton.String(), `"He did this. [What was done about it?]"`, `"  "`, strings.NewReplacer("[Who is suspected, and of what?]", "", "[What was unusual, against what is usual for this customer?]", "", "[When and where did it happen, and how?]", "", "[What was done about it?]", "").Replace(skeleton.String())} {
-		require.Equal(t, "narrative", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":`+unwritten+`}`), 422), "param"), unwritten)
+	unfinished := func(why string) {
+		t.Helper()
+		require.Equal(t, "narrative_unfinished", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`), 409), "code"), why)
 	}
-	ready := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":"He did\nthis."}`, "Idempotency-Key", "s"), 200)
+	unfinished("nobody has written one")
+	skeleton := answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200).Get("narrative")
+	for _, unwritten := range []string{skeleton.String(), `"He did this. [What was done about it?]"`, strings.NewReplacer("[Who is suspected, and of what?]", "", "[What was unusual, against what is usual for this customer?]", "", "[When and where did it happen, and how?]", "", "[What was done about it?]", "").Replace(skeleton.String())} {
+		require.False(t, n.write(txn, unwritten).GetBool("finished"), unwritten)
+		unfinished(unwritten)
+	}
+	require.True(t, n.write(txn, `"He did\nthis."`).GetBool("finished"))
+	ready := answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`, "Idempotency-Key", "s"), 200)
 	require.Equal(t, "READY", textOf(ready, "state"))
-	require.Equal(t, ready.String(), answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY","narrative":"He did\nthis."}`, "Idempotency-Key", "s"), 200).String())
+	require.Equal(t, ready.String(), answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`, "Idempotency-Key", "s"), 200).String())
 	require.Equal(t, "READY", textOf(answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"READY"}`), 409), "state"))
 	answer(t, n.do("reviewer", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 202)
-	require.Equal(t, "READY", textOf(answer(t, n.do("reviewer", "GET", "/v1/sar", ""), 200), "data", "0", "state"), "one person does not file it")
+	waiting := answer(t, n.do("reviewer", "GET", "/v1/sar", ""), 200).Get("data", "0")
+	require.Equal(t, "READY", textOf(waiting, "state"), "one person does not file it")
+	require.Equal(t, []string{"FILED", "Bob"}, []string{textOf(waiting, "waits", "to"), textOf(waiting, "waits", "by")}, "it waits for the second one")
 	n.advance(24 * engine.Hour)
 	answer(t, n.do("reviewer", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 202)
 	answer(t, n.do("reviewer", "POST", path, `{"by":"Ann","to":"FILED","bsaId":"31000012345678"}`), 409)
 	answer(t, n.do("admin", "POST", path, `{"by":"Bob","to":"FILED","bsaId":"31000012345678"}`), 200)
 	v := answer(t, n.do("reviewer", "GET", "/v1/sar/"+txn, ""), 200)
 	require.Equal(t, "FILED", textOf(v, "state"))
-	require.Equal(t, "31000012345678", textOf(v, "bsaId"))
+	require.Equal(t, []string{"31000012345678", "Bob", textOf(v, "history", "1", "at")}, []string{textOf(v, "bsaId"), textOf(v, "filedBy"), textOf(v, "filedAt")})
+	require.False(t, v.Exists("waits"))
+	require.Equal(t, "FILED", textOf(answer(t, n.do("reviewer", "PUT", "/v1/sar/"+txn+"/narrative", `{"by":"Ann","narrative":"Another one.","replaces":"`+textOf(v, "narrativeSha256")+`"}`), 409), "state"))
 	require.Equal(t, "He did\nthis.", textOf(v, "narrative"))
 	require.False(t, v.GetBool("narrativeIsDraft"))
 	require.Len(t, v.GetArray("history"), 2)
 	require.Equal(t, "Bob", textOf(v, "history", "1", "by"))
 	names, _ := n.told("reviewer", "sar.*")
-	require.Equal(t, []string{"sar.opened", "sar.moved", "sar.moved", "sar.filed"}, names)
+	require.Equal(t, []string{"sar.opened", "sar.narrative", "sar.narrative", "sar.narrative", "sar.narrative", "sar.moved", "sar.moved", "sar.filed"}, names)
 	names, _ = n.told("screener", "sar.*")
 	require.Empty(t, names)
 }

@@ -88,7 +88,10 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
 	"POST /v1/reviews/{txnId}/withdraw":   {`{"reviewedBy":"Ann","reason":"r"}`},
 	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","action":"b","valueUSD":1}}`},
-	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","narrative":"n","bsaId":"31000000000001"}`},
+	"POST /v1/sar":                        {`{"txnId":"$paid","by":"Ann","reason":"r"}`},
+	"PUT /v1/sar/{txnId}/narrative":       {`{"by":"Ann","narrative":"n","replaces":"0000000000000000000000000000000000000000000000000000000000000000"}`},
+	"POST /v1/sanctions/cases":            {`{"txnId":"$paid","by":"Ann","reason":"r","uid":"100"}`, `{"txnId":"$paid","by":"Ann","reason":"r","place":"IR"}`},
+	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","bsaId":"31000000000001"}`},
 	"POST /v1/alerts/acknowledge":         {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
 	"POST /v1/alerts/{id}/acknowledge":    {`{"by":"Ann","reason":"r"}`},
 	"POST /v1/queue/bulk":                 {`{"txnIds":["$review"],"disposition":"REJECTED","reviewedBy":"Ann","notes":"n"}`},
@@ -144,8 +147,10 @@ var spoiltBefore = map[string]string{
 	"POST /v1/users/{id}/reinstate":             `admin POST /v1/users/$user/suspend {"reason":"r"}`,
 	"POST /v1/operators/reinstate":              `admin POST /v1/operators/suspend {"operatorLegalName":"Acme Inc","reason":"r"}`,
 	"POST /v1/reviews/{txnId}/withdraw":         `admin PUT /v1/policy {"review":{"fourEyes":{}}}` + "\n" + `reviewer POST /v1/reviews/$review {"disposition":"REJECTED","reviewedBy":"Bob"}`,
-	"POST /v1/sar/{txnId}/move":                 `admin POST /v1/reviews/$review {"disposition":"ESCALATE_SAR","reviewedBy":"Bob"}` + "\n" + `admin POST /v1/sar/$review/move {"to":"READY","by":"Ann","narrative":"what was seen"}`,
-	"POST /v1/policy/shadow/{id}/promote":       `admin POST /v1/policy/shadow {"policy":{"requireCounterparty":"all"}}`,
+	"PUT /v1/sar/{txnId}/narrative":             `admin POST /v1/reviews/$review {"disposition":"ESCALATE_SAR","reviewedBy":"Bob"}`,
+	"POST /v1/sar/{txnId}/move": `admin POST /v1/reviews/$review {"disposition":"ESCALATE_SAR","reviewedBy":"Bob"}` + "\n" + `admin PUT /v1/sar/$review/narrative {"by":"Ann","narrative":"what was seen"}` + "\n" +
+		`admin POST /v1/sar/$review/move {"to":"READY","by":"Ann"}`,
+	"POST /v1/policy/shadow/{id}/promote": `admin POST /v1/policy/shadow {"policy":{"requireCounterparty":"all"}}`,
 }
 
 // spoiltNot are members that no body here has, each with the reason.

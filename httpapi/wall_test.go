@@ -38,7 +38,10 @@ func (n *tenants) suspect() []string {
 	for _, txn := range []string{escalated, named} {
 		did("reviewer", "/v1/reviews/"+txn, `{"disposition":"ESCALATE_SAR","reviewedBy":"`+planted+`","notes":"`+planted+`"}`)
 	}
-	did("reviewer", "/v1/sar/"+escalated+"/move", `{"to":"READY","by":"`+planted+`","reason":"`+planted+`","narrative":"`+planted+`"}`)
+	answer(n.t, n.do("reviewer", "PUT", "/v1/sar/"+escalated+"/narrative", `{"by":"`+planted+`","narrative":"`+planted+`"}`), 200)
+	did("reviewer", "/v1/sar/"+escalated+"/move", `{"to":"READY","by":"`+planted+`","reason":"`+planted+`"}`)
+	did("reviewer", "/v1/sar", `{"txnId":"`+n.txn+`","by":"`+planted+`","reason":"`+planted+`"}`)
+	did("reviewer", "/v1/sanctions/cases", `{"txnId":"`+n.txn+`","by":"`+planted+`","reason":"`+planted+`","place":"IR"}`)
 	did("acme", "/v1/transactions/"+open+"/settle", `{}`) // A settle of what nobody allowed opens an alert.
 	blocked := screen(`"amount":3,"cpName":"Lazarus Group"`)
 	cases := answer(n.t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)

@@ -277,7 +277,7 @@ func wordKind(kind, due string) string {
 
 var kindWords = map[string]string{
 	leaf.KindDispositioned: "decided", leaf.KindProposed: "proposed, and waits for a second person", leaf.KindWithdrawn: "the proposal was taken back", leaf.KindCommented: "comment",
-	leaf.KindClaimed: "taken", leaf.KindAssigned: "given", leaf.KindReleased: "given back", leaf.KindSARMoved: "suspicious activity report", leaf.KindHoldSettled: "paid", leaf.KindHoldReleased: "not paid",
+	leaf.KindClaimed: "taken", leaf.KindAssigned: "given", leaf.KindReleased: "given back", leaf.KindSAROpened: "a suspicious activity report was opened", leaf.KindSARWritten: "its narrative was written", leaf.KindSARMoved: "suspicious activity report", leaf.KindHoldSettled: "paid", leaf.KindHoldReleased: "not paid",
 	leaf.KindPaymentConfirmed: "judged again before it was paid", leaf.KindPaymentRedeemed: "judged again when it was paid",
 	leaf.DueReviewSLA.String(): "waited for longer than the policy allows", leaf.DueProposal.String(): "the proposal lapsed", leaf.DueApproval.String(): "the approval lapsed", leaf.DueHold.String(): "the hold ended",
 	leaf.DueUnresolved.String(): "nobody said what became of it", leaf.DueSAR.String(): "the report is due soon",

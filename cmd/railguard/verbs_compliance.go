@@ -54,7 +54,7 @@ var complianceVerbs = []verb{
 		example: `  railguard alerts ack alr_fs5wtzwmmu4e --by carla --reason "the rail settles late on Sundays"`,
 	},
 	{
-		path: "sar list", group: "compliance", short: "List suspicious activity reports", call: "GET /v1/sar", columns: "txnId state openedAt dueAt overdue escalatedBy",
+		path: "sar list", group: "compliance", short: "List suspicious activity reports", call: "GET /v1/sar", columns: "txnId state openedAt dueAt overdue openedBy",
 		query:   []field{{name: "overdue", help: "only those whose 30 days are over and that are not filed"}},
 		example: "  railguard sar list --order asc   # in the order in which they fall due",
 	},
@@ -65,18 +65,33 @@ var complianceVerbs = []verb{
   railguard sar show txn_ntpya6px -o json > packet.json
   railguard sar show txn_ntpya6px --format xml > draft.xml`,
 	},
+	{
+		path: "sar open", short: "Open a report of any record", call: "POST /v1/sar",
+		fields:  []field{{name: "txnId", required: true, help: "the transaction"}, {name: "reason", required: true, help: "why"}},
+		example: `  railguard sar open --txn-id txn_ntpya6px --by carla --reason "paid in parts below the limit"`,
+	},
+	{
+		path: "sar write", short: "Write the narrative of a report", call: "PUT /v1/sar/{txn}/narrative",
+		fields:  []field{{name: "narrative", required: true, help: "the text"}, {name: "replaces", help: "the narrativeSha256 of the narrative that was read; left out where nobody had written one"}},
+		example: `  railguard sar write txn_ntpya6px --by carla --narrative "From May to July three agents paid …"`,
+	},
 	{path: "sar ready", short: "Say that a report is ready to be filed", call: "POST /v1/sar/{txn}/move", omit: "bsaId", preset: map[string]string{"to": "READY"}, fields: []field{{flag: "reason", help: "why"}}, example: "  railguard sar ready txn_ntpya6px --by carla"},
-	{path: "sar redraft", short: "Make a report a draft again", call: "POST /v1/sar/{txn}/move", omit: "bsaId narrative", preset: map[string]string{"to": "DRAFT"}, fields: []field{{flag: "reason", help: "why"}}, example: "  railguard sar redraft txn_ntpya6px --by carla"},
+	{path: "sar redraft", short: "Make a report a draft again", call: "POST /v1/sar/{txn}/move", omit: "bsaId", preset: map[string]string{"to": "DRAFT"}, fields: []field{{flag: "reason", help: "why"}}, example: "  railguard sar redraft txn_ntpya6px --by carla"},
 	{
 		path: "sar filed", short: "Say that a report was filed", call: "POST /v1/sar/{txn}/move", preset: map[string]string{"to": "FILED"},
 		fields:  []field{{name: "bsaId", required: true, help: "the id of the filing"}, {flag: "reason", help: "why"}},
 		example: "  railguard sar filed txn_ntpya6px --by carla --bsa-id 31000012345678",
 	},
-	{path: "sar close", short: "Close a report", call: "POST /v1/sar/{txn}/move", omit: "bsaId narrative", preset: map[string]string{"to": "CLOSED"}, fields: []field{{flag: "reason", help: "why; required where it was not filed"}}, example: `  railguard sar close txn_ntpya6px --by carla --reason "a known caterer: nothing suspicious"`},
+	{path: "sar close", short: "Close a report", call: "POST /v1/sar/{txn}/move", omit: "bsaId", preset: map[string]string{"to": "CLOSED"}, fields: []field{{flag: "reason", help: "why; required where it was not filed"}}, example: `  railguard sar close txn_ntpya6px --by carla --reason "a known caterer: nothing suspicious"`},
 	{
 		path: "sanctions list", group: "compliance", short: "List sanctions cases", call: "GET /v1/sanctions/cases", columns: "caseId state kind listedName place operatorLegalName count amountUSDC dueAt overdue reference",
 		query:   []field{{name: "overdue", help: "only those whose ten business days are over and that are not reported"}},
 		example: "  railguard sanctions list --order asc   # in the order in which they fall due",
+	},
+	{
+		path: "sanctions open", short: "Open a case of a payment that went ahead", call: "POST /v1/sanctions/cases",
+		fields:  []field{{name: "txnId", required: true, help: "the transaction"}, {name: "reason", required: true, help: "how you know that it is the listed party or place"}, {name: "uid", help: "the number of the listed party"}, {name: "place", help: "instead of uid: an ISO 3166 code"}},
+		example: `  railguard sanctions open --txn-id txn_ntpya6px --by carla --uid 27307 --reason "the same date of birth as the entry of today"`,
 	},
 	{path: "sanctions show", short: "Show a case: the comparison with the listed party, its payments, its history", call: "GET /v1/sanctions/cases/{case}", example: "  railguard sanctions show case_fs5wtzwmmu4e"},
 	{

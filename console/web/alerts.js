@@ -1,11 +1,12 @@
 // This page shows alerts, which are things other than reviews that a person must look at. It
-// also shows the reports that escalations opened, with the time that is left for each.
+// also shows the suspicious activity reports, with the time that is left for each.
 
 import {h, put, say, money, when, badge, field, select, toast, count, table} from './dom.js';
 import * as api from './api.js';
 import {partyLink} from './names.js';
 import {ask as askFor} from './ask.js';
 import {signs} from './who.js';
+import {actions} from './actions.js';
 
 const every = 5000;
 const bulkMax = 100;
@@ -14,6 +15,9 @@ export const kinds = {
   list_quarantine: 'Entities put aside', operator_listed: 'Operator listed', list_left: 'Left the list', unresolved_payment: 'Outcome not known', admin_token_used: 'Admin token used', many_dry_runs: 'Many dry runs', names_probed: 'Names probed',
   done_alone: 'Done alone', sanctions_report: 'Report overdue', unpermitted: 'Paid without leave taken', reconciliation_fault: 'Rail and log differ',
 };
+
+/** payment is what can be acted on of an alert: where it was paid, the money may have gone. */
+const payment = (alert) => ({txnId: alert.txnId, agentId: alert.agentId, agentName: alert.agentName, cpName: alert.cpName, entry: alert.named?.[0], moneyGone: ['retro_hit', 'late_settle', 'over_limit', 'not_allowed', 'unpermitted'].includes(alert.kind), clearable: alert.kind === 'retro_hit'});
 
 /** about links to what an alert is about. */
 function about(alert) {
@@ -52,7 +56,7 @@ export async function showAlerts(place, _params, go) {
       showBulk();
     }}), h('div', {class: 'rowbody'}, h('div', {class: 'line'}, h('strong', null, kinds[alert.kind] ?? alert.kind), h('span', null, about(alert))),
       h('div', {class: 'line quiet'}, h('span', null, alert.text), h('span', null, when(alert.openedAt))),
-      open ? may && h('button', {type: 'button', class: 'small', onclick: () => acknowledge([alert])}, 'Acknowledge …') :
+      open ? may && h('div', {class: 'actions left'}, h('button', {type: 'button', class: 'small', onclick: () => acknowledge([alert])}, 'Acknowledge …'), actions(payment(alert), () => refresh().catch((e) => toast(e.message, 'bad')))) :
         h('div', {class: 'line'}, h('span', null, badge('acknowledged'), ` by ${alert.acknowledgedBy} `, when(alert.acknowledgedAt)), h('q', null, alert.reason))));
   }
 
@@ -117,27 +121,44 @@ const steps = {DRAFT: [['READY', 'Ready …'], ['CLOSED', 'Close …']], READY: 
 export async function showReports(place) {
   const list = h('div');
   const data = [];
+  const fail = (error) => toast(error.message, 'bad');
+  const about = (r) => h('span', null, h('strong', null, r.cpName ?? r.cpWallet ?? 'nobody named'), r.amount !== undefined && ` · ${money(r.amount)}`, r.agentId && [' · ', partyLink(r.agentId, r.agentName)], r.operatorLegalName && ` of ${r.operatorLegalName}`);
+  const waits = (r) => r.waits && h('span', null, badge('waits'), ` ${r.waits.to} by ${r.waits.by}: a second person has to confirm. `, h('a', {href: '/console/proposals'}, 'Proposals'));
   async function more(cursor) {
     const page = await api.call(`/sar${api.query({order: 'asc', limit: 50, cursor})}`);
     data.push(...page.data);
-    put(list, table('Reports', ['Payment', 'State', 'File by', 'Opened', 'Escalated by', 'Packet', 'Next'], data.map((r) => [h('a', {href: `/console/case/${r.txnId}`}, r.txnId), badge(r.state),
-      h('span', null, when(r.dueAt), r.overdue && [' ', badge('overdue')]), when(r.openedAt), r.escalatedBy, h('span', {class: 'actions left packet'}, h('a', {href: `/console/api/sar/${r.txnId}?format=html`, target: '_blank', rel: 'noopener'}, 'Print'), [['json', 'JSON'], ['csv', 'CSV'], ['xml', 'FinCEN draft']].map(([form, word]) => h('a', {href: `/console/api/sar/${r.txnId}?format=${form}`, download: `sar-${r.txnId}.${form}`}, word))),
-      api.may('reviewer') ? h('span', {class: 'actions left'}, steps[r.state].map(([to, word]) => h('button', {type: 'button', class: 'small', onclick: () => move(r, to).catch((e) => toast(e.message, 'bad'))}, word))) : '–'])),
-    page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch((e) => toast(e.message, 'bad'))}, 'Show more'));
+    put(list, table('Reports', ['Payment', 'About', 'State', 'File by', 'Opened', 'Packet', 'Next'], data.map((r) => [h('a', {href: `/console/case/${r.txnId}`, id: r.txnId}, r.txnId), about(r),
+      h('span', null, badge(r.state), r.filedBy && [` by ${r.filedBy} `, when(r.filedAt), ` as ${r.bsaId}`], ['DRAFT', 'READY'].includes(r.state) && !r.narrativeFinished && ' narrative not finished', waits(r) && [' ', waits(r)]),
+      h('span', null, when(r.dueAt), r.overdue && [' ', badge('overdue')]), h('span', null, when(r.openedAt), ` by ${r.openedBy}`, r.reason && [': ', h('q', null, r.reason)]), h('span', {class: 'actions left packet'}, h('a', {href: `/console/api/sar/${r.txnId}?format=html`, target: '_blank', rel: 'noopener'}, 'Print'), [['json', 'JSON'], ['csv', 'CSV'], ['xml', 'FinCEN draft']].map(([form, word]) => h('a', {href: `/console/api/sar/${r.txnId}?format=${form}`, download: `sar-${r.txnId}.${form}`}, word))),
+      api.may('reviewer') ? h('span', {class: 'actions left'}, ['DRAFT', 'READY'].includes(r.state) && h('button', {type: 'button', class: 'small', onclick: () => write(r).catch(fail)}, 'Narrative …'), steps[r.state].map(([to, word]) => h('button', {type: 'button', class: 'small', onclick: () => move(r, to)}, word))) : '–'])),
+    page.nextCursor && h('button', {type: 'button', onclick: () => more(page.nextCursor).catch(fail)}, 'Show more'));
   }
-  async function move(report, to) {
-    const packet = to === 'READY' ? await api.call(`/sar/${report.txnId}`) : null;
-    const text = packet && h('textarea', {name: 'narrative', rows: 12, maxlength: 32768, value: packet.narrative});
+  async function again(said) {
+    toast(said);
+    data.length = 0;
+    await more();
+  }
+  /** write keeps a narrative before the report moves on. */
+  async function write(report) {
+    const packet = await api.call(`/sar/${report.txnId}`);
+    const text = h('textarea', {name: 'narrative', rows: 12, required: true, maxlength: 32768, value: packet.narrative});
+    const who = signs('Written by');
+    askFor({title: `Narrative: ${report.txnId}`, word: 'Keep it', draft: `sar:${report.txnId}:narrative`, body: [h('p', {class: 'action'}, 'Each narrative is a leaf of the log: the one before it stays.'),
+      field('Narrative', text, packet.narrativeSha256 === null ? 'A skeleton from the records: what stands in brackets is for you to write.' : `The narrative of ${packet.narratives.at(-1).by}.`), who.view], act: async (_form, post) => {
+      const kept = await post(`/sar/${report.txnId}/narrative`, {by: who.name(), narrative: text.value.trim(), ...(packet.narrativeSha256 && {replaces: packet.narrativeSha256})}, 'PUT');
+      await again(kept.finished ? 'Kept.' : 'Kept, and not finished: what stands in brackets is left open.');
+    }});
+    text.focus();
+  }
+  function move(report, to) {
     const who = signs('Moved by');
     const bsa = to === 'FILED' && h('input', {name: 'bsaId', required: true, maxlength: 256});
     const why = h('textarea', {name: 'reason', rows: 3, maxlength: 8192, required: to === 'CLOSED' && report.state !== 'FILED'});
-    askFor({title: `${to}: ${report.txnId}`, word: 'Move it', draft: `sar:${report.txnId}:${to}`, body: [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), text && field('Narrative', text, packet.narrativeIsDraft ? 'A skeleton from the records: what stands in brackets is for you to write.' : ''), who.view, bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], act: async (_form, post) => {
-      await post(`/sar/${report.txnId}/move`, {to, by: who.name(), ...(bsa && {bsaId: bsa.value.trim()}), ...(text?.value.trim() && {narrative: text.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})});
-      toast('Done.');
-      data.length = 0;
-      await more();
+    askFor({title: `${to}: ${report.txnId}`, word: 'Move it', draft: `sar:${report.txnId}:${to}`, body: [h('p', {class: 'action'}, `The report goes from ${report.state} to ${to}.`), to === 'FILED' && h('p', {class: 'quiet'}, 'Two persons file a report: another one has to confirm it.'), who.view, bsa && field('Id of the filing', bsa), field(why.required ? 'Why (obligatory)' : 'Why', why)], act: async (_form, post) => {
+      await post(`/sar/${report.txnId}/move`, {to, by: who.name(), ...(bsa && {bsaId: bsa.value.trim()}), ...(why.value.trim() && {reason: why.value.trim()})});
+      await again('Done.');
     }});
   }
-  put(place, h('h1', null, 'Reports'), h('p', {class: 'quiet'}, 'Suspicious activity reports, in the order in which they fall due: 30 days after the escalation.'), h('section', {class: 'card'}, list));
+  put(place, h('h1', null, 'Reports'), h('p', {class: 'quiet'}, 'Suspicious activity reports, in the order in which they fall due: 30 days after they were opened, by an escalation or by an officer.'), h('section', {class: 'card'}, list));
   await more();
 }

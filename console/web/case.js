@@ -14,6 +14,7 @@ import {next, pass} from './next.js';
 import {askedOf, fieldOf, fieldWords, outcomeWords, said} from './fields.js';
 import {countryWords, differing} from './identity.js';
 import {leaveWords, paymentWords} from './leave.js';
+import {actions, reportState, wentAhead} from './actions.js';
 
 const every = 5000;
 const dayOf = (time) => whenText(time).split(',')[0];
@@ -27,6 +28,24 @@ async function listDay(record) {
 
 /** listNote says by which list the payment was judged, and that it was too old. */
 const listNote = (record, day) => h('span', {id: 'list', class: record.ofacStale ? 'over' : null}, `List version ${record.listVersion}${day ? `, published ${day}` : ''}${record.ofacStale ? ': it was too old when this was judged' : ''}`);
+
+/** listLine is listNote with the day of the list. */
+export const listLine = async (record) => listNote(record, await listDay(record));
+
+/** reportOf is the newest report of a payment; null: there is none, or it is not for this key. */
+async function reportOf(id) {
+  const page = api.whole() && api.may('reviewer', 'auditor') ? await api.maybe(`/sar${api.query({txnId: id, limit: 1})}`) : null;
+  return page?.data[0] ?? null;
+}
+
+/** further is what became of a payment beside its decision, and what else can be done about it. */
+async function further(record, reload) {
+  const report = await reportOf(record.txnId);
+  const hit = (record.matches ?? []).find((m) => m.uid);
+  const open = report && report.state !== 'CLOSED';
+  return [report && h('p', {class: 'note', id: 'report'}, h('span', null, badge(report.state), ' '), reportState(report, when), '. ', h('a', {href: `/console/reports#${record.txnId}`}, 'The reports')),
+    api.whole() && api.may('reviewer') && h('div', {class: 'actions left further'}, actions({txnId: record.txnId, agentId: record.agentId, agentName: record.agentName, cpName: record._request?.cpName, entry: hit && {uid: hit.uid, name: hit.name}, moneyGone: wentAhead(record), reported: open}, reload))];
+}
 
 /** twoOfficers tells, by the policy of today, whether two officers decide a case. */
 const twoOfficers = (policy) => (record) => {
@@ -265,9 +284,10 @@ export async function showCase(place, {id}, go) {
         record.confirms && h('span', {id: 'first'}, ` Proposed by ${record.confirms.by} `, when(record.confirms.at), '.', record.confirms.notes && h('q', null, record.confirms.notes)),
         told(leaveWords(record), 'leave'), record.overLimitApproved && ' It went over a limit.', record.recheck?.verdict === 'BLOCK' && h('strong', {class: 'over'}, ` At approval the payment would have been a BLOCK (${record.recheck.rule}).`)),
       record.payment && h('p', {class: 'note'}, told(paymentWords(record.payment), 'payment'), told(paymentWords(record.lateSettlement), 'late')),
-      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), listNote(record, await listDay(record)), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && (proven ? proofBroken(proven.differs) : proofBadge(record, {differs: (held) => reload(held), changed: () => reload()})), claimView(record, claim, reload),
+      h('p', {class: 'meta'}, h('span', {class: 'mono'}, record.txnId), when(record.screenedAt), await listLine(record), undecided && claim?.slaDueAt && h('span', {id: 'clock'}, due(claim)), api.may('reviewer', 'auditor') && (proven ? proofBroken(proven.differs) : proofBadge(record, {differs: (held) => reload(held), changed: () => reload()})), claimView(record, claim, reload),
         api.may('reviewer') && record.verdict === 'REVIEW' && h('button', {type: 'button', class: 'small next', onclick: onward}, undecided ? 'Skip to the next case' : 'Next case', h('kbd', null, 'N')),
         h('button', {type: 'button', class: 'small', onclick: () => window.print()}, 'Print')),
+      await further(record, () => reload()),
       undecided && api.may('reviewer') && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) =>
         h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, verb.word[0] === 'E' ? 'S' : verb.word[0])))),
       h('div', {class: 'columns'},

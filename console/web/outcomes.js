@@ -1,25 +1,14 @@
-// What can become of a piece of work: the decisions about a review, an owner, its agent suspended.
+// What can become of a piece of work: the decisions about a review, an owner, and what can be done about
+// its payment.
 
-import {h, field, toast} from './dom.js';
+import {h, toast} from './dom.js';
 import * as api from './api.js';
 import {load} from './case.js';
 import {decide, verbs} from './decide.js';
-import {ask} from './ask.js';
-import {officer, signs} from './who.js';
+import {actions} from './actions.js';
+import {officer} from './who.js';
 
-/** reasoned asks for a reason and sends it. */
-function reasoned({title, what, word, kind, draft, want, send, done, then}) {
-  const why = h('textarea', {name: 'reason', rows: 3, required: true, maxlength: 8192, 'data-want': want});
-  const who = signs('By');
-  ask({title, word, kind, draft, body: [h('p', {class: 'action'}, what), who.view, field('Why (obligatory)', why)], act: async (_form, post) => {
-    await send(post, why.value.trim(), who.name());
-    toast(done);
-    return then;
-  }});
-  why.focus();
-}
-
-/** onward are the outcomes that work of any kind has: it gets an owner, and its agent is suspended. */
+/** onward are the outcomes that work of any kind has: it gets an owner, and what its payment allows. */
 export function onward(item, then) {
   const button = (text, act) => h('button', {type: 'button', class: 'small', onclick: act}, text);
   const own = async (verb, body) => {
@@ -33,9 +22,8 @@ export function onward(item, then) {
   const mine = item.assignee === officer();
   return [
     item.assignee ? button(mine ? 'Give back' : 'Free it', () => own('release', mine ? {by: officer()} : {by: officer(), force: true})) : button('Claim for ten minutes', () => own('claim', {assignee: officer()})),
-    item.agentId && button('Suspend the agent …', () => reasoned({title: 'Suspend the agent?', what: `${item.agentName ?? item.agentId} pays nothing until somebody reinstates it.`, word: 'Suspend it', kind: 'bad', draft: `suspend:${item.agentId}`,
-      want: 'Say why: whoever answers for the agent asks.', send: (post, reason, actor) => post(`/agents/${item.agentId}/suspend`, {reason, actor}), done: 'The agent is suspended.', then})),
-  ].filter(Boolean);
+    ...actions({...item, reported: item.kind === 'report', moneyGone: item.moneyGone && item.kind !== 'block', clearable: ['review', 'retro'].includes(item.kind)}, then),
+  ];
 }
 
 /** decisions are the three answers to a review. */

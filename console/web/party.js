@@ -12,6 +12,7 @@ import {clearPair, mayClear, takeBack} from './cleared.js';
 import {askedOf} from './fields.js';
 import {eventWords} from './events.js';
 import {kinds as alertKinds} from './alerts.js';
+import {actions} from './actions.js';
 
 const every = 5000;
 const states = {wentAhead: 'went ahead', waits: 'waits', blocked: 'blocked', rejected: 'stopped by an officer', returned: 'returned'};
@@ -84,10 +85,11 @@ function decideAll(p, disposition, chosen, reload) {
 }
 
 /** paymentsOf shows all payments, the newest first. */
-const paymentsOf = (p) => table('Payments', ['When', 'Amount', 'To', 'By', 'Verdict', 'Now', 'Decided', 'Found'], p.payments.filter((x) => x.txnId).map((x) => [
+const paymentsOf = (p, reload) => table('Payments', ['When', 'Amount', 'To', 'By', 'Verdict', 'Now', 'Decided', 'Found', ...(api.may('reviewer') ? ['Do'] : [])], p.payments.filter((x) => x.txnId).map((x) => [
   h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)), money(x.amount), x.cpName ?? x.cpWallet ?? '–', x.agentId ? partyLink(x.agentId, x.agentName) : '–', h('span', null, badge(x.verdict), ' ', x.rules.map(ruleShort).join(', ')), states[x.state],
   x.disposition ? h('span', null, badge(x.disposition.disposition), ` ${x.disposition.reviewedBy}`) : '–',
-  x.own ? 'this party' : h('span', null, x.alike ? `${(x.alike.likeness * 100).toFixed(0)} %: ${x.alike.why}` : 'alike', x.partyId && [' · ', h('a', {href: `/console/party/${x.partyId}`}, 'its case')])]));
+  x.own ? 'this party' : h('span', null, x.alike ? `${(x.alike.likeness * 100).toFixed(0)} %: ${x.alike.why}` : 'alike', x.partyId && [' · ', h('a', {href: `/console/party/${x.partyId}`}, 'its case')]),
+  ...(api.may('reviewer') ? [h('span', {class: 'actions left'}, actions({txnId: x.txnId, cpName: x.cpName, entry: p.entry, place: p.place, moneyGone: x.state === 'wentAhead', reported: p.reports.some((r) => r.txnId === x.txnId)}, reload))] : [])]));
 
 /** told tells how much a payment says of its payee: a clearing rests on what is said. */
 const told = (x) => [x.cpDateOfBirth, x.cpCountry, x.cpAddress].filter(Boolean).length;
@@ -152,6 +154,7 @@ export async function showParty(place, {id}) {
       other.length > 0 && h('section', null, h('h2', null, 'Also open'), h('ol', {class: 'queue'}, other.map((item) => h('li', {class: 'row'}, workRow(item, {may, reload}))))),
       p.closed.length > 0 && h('section', {class: 'card', id: 'closed'}, h('h2', null, 'Closed'), closedOf(p), p.closedLeft > 0 && h('p', {class: 'quiet'}, `${count(p.closedLeft)} that were closed before are not shown.`)),
       h('section', {class: 'card'}, h('h2', null, 'All payments, before and after'), paymentsOf(p), p.paymentsLeft > 0 && h('p', {class: 'quiet'}, `${count(p.paymentsLeft)} older ones are summed and not shown.`),
+import {actions} from './actions.js';
         !p.complete && h('p', {class: 'note'}, `This node has read back to `, when(p.since), ': older payments are not here yet.')),
       p.alike.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Like it'), table('Counterparties that are like it', ['Name', 'Likeness', 'Why'], p.alike.map((a) => [a.name, `${(a.likeness * 100).toFixed(1)} %`, a.why]))),
       p.entry && h('section', {class: 'card'}, h('h2', null, 'On the list'), p.entryNames.length > 0 && h('p', null, p.entryNames.join(' · ')), h('details', null, h('summary', null, 'All that the list says'), table('Listed facts', ['What', 'Value'], p.entryFacts.map((f) => [f.label ?? f.kind, f.value])))),

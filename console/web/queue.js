@@ -4,7 +4,7 @@
 import {h, put, say, money, badge, age, ruleShort, ruleWords, field, select, toast, dialog, when, due} from './dom.js';
 import * as api from './api.js';
 import {keys, help} from './keys.js';
-import {load, evidenceOf} from './case.js';
+import {load, evidenceOf, listLine} from './case.js';
 import {sentence} from './words.js';
 import {decide, verbs} from './decide.js';
 import {ask as askFor} from './ask.js';
@@ -57,6 +57,7 @@ export async function showQueue(place, _params, go) {
       h('div', {class: 'line quiet'}, h('span', null, `${item.agentName ?? item.agentId} · ${item.operatorLegalName ?? ''}`),
         h('span', null, age(item.ageSeconds), ' old', item.slaDueAt && [' · ', due(item)], item.samePayeeOpen > 1 && [' · ', h('a', {href: `/console/queue${api.query({payeeOf: item.txnId})}`}, `${item.samePayeeOpen} to this payee`)],
           item.similarOpen > 1 && [' · ', h('a', {href: `/console/queue${api.query({agentId: item.agentId, rule: item.rule})}`}, `${item.similarOpen} of this agent with ${ruleShort(item.rule)}`)], item.comments > 0 && ` · ${item.comments} comments`),
+        item.ofacStale && h('span', {class: 'over'}, `List version ${item.listVersion} was too old when this was judged`),
         item.proposed && h('span', null, badge('proposed'), ` ${verbs[item.proposed.disposition]?.word ?? item.proposed.disposition} by ${item.proposed.by}`),
         item.state === 'claimed' && h('span', null, badge('claimed'), ` ${item.assignee === officer() ? 'you' : item.assignee}`),
         ['dispositioned', 'escalated'].includes(item.state) && badge(item.state))));
@@ -79,12 +80,12 @@ export async function showQueue(place, _params, go) {
     try {
       const {record, ladder, claim, names} = await load(id);
       const own = [];
-      const found = await evidenceOf(record, ladder, names, own);
+      const [found, line] = await Promise.all([evidenceOf(record, ladder, names, own), listLine(record)]);
       if (mine !== seen) return;
       marks = {id, boxes: own};
       const act = (disposition) => decide(record, disposition, {claim, names, unseen: unseenOf(record), then: (answer) => settled(id, answer)});
       put(preview, h('h2', null, record._request ? `${money(record._request.amount)} to ${record._request.cpName ?? record._request.cpWallet ?? '–'}` : id),
-        h('p', {class: 'sentence'}, sentence(record, ladder)), claim?.slaDueAt && h('p', {class: 'meta'}, due(claim)),
+        h('p', {class: 'sentence'}, sentence(record, ladder)), h('p', {class: 'meta'}, line, claim?.slaDueAt && due(claim)),
         record.disposition && h('p', {class: 'note'}, 'Decided ', badge(record.disposition), ` by ${record.reviewedBy} `, when(record.reviewedAt)),
         officerMay && !record.disposition && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => act(key)}, verb.word, h('kbd', null, key === 'ESCALATE_SAR' ? 'S' : verb.word[0])))),
         found, h('p', null, h('a', {href: `/console/case/${id}`}, 'The whole case')));

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"crypto/sha256"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"railguard/edge/desk"
 	"railguard/edge/edgetest"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 )
 
@@ -170,27 +172,42 @@ func TestReportsMoveStepByStep(t *testing.T) {
 		{"to what is no state", `{"by":"Jo","to":"LOST"}`, "invalid_field", "to", 0},
 		{"filed without a number", `{"by":"Jo","to":"FILED"}`, "missing_field", "bsaId", 0},
 		{"a number before it was filed", `{"by":"Jo","to":"READY","bsaId":"3"}`, "invalid_field", "bsaId", 0},
-		{"too long a narrative", `{"by":"Jo","to":"READY","narrative":"` + strings.Repeat("n", 32*engine.KiB+1) + `"}`, "invalid_field", "narrative", 0},
 		{"closed without a reason", `{"by":"Jo","to":"CLOSED"}`, "missing_field", "reason", wire.SARDraft},
 		{"closed after it was filed", `{"by":"Jo","to":"CLOSED"}`, "", "", wire.SARFiled},
-		{"ready", `{"by":"Jo","to":"READY","narrative":"what was seen"}`, "", "", wire.SARDraft},
+		{"ready", `{"by":"Jo","to":"READY"}`, "", "", wire.SARDraft},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j, f := w.Begin(edgetest.Admin(), c.body)
 			move, err := desk.ReadReportMove(f)
 			if err == nil {
 				var record *wire.SAR
-				if record, err = move.Record(j, l.Index, c.from); err == nil {
+				if record, err = move.Record(j, &fsm.SARRow{Leaf: l.Index, State: c.from}); err == nil {
 					require.Equal(t, []any{l.Index, c.from}, []any{record.Leaf, record.From})
 				}
 			}
 			edgetest.RequireCode(t, err, c.code, c.param)
 		})
 	}
-	j, f := w.Begin(edgetest.Admin(), `{"by":"Jo","to":"READY"}`)
+	for body, param := range map[string]string{
+		`{"by":"Jo","narrative":"` + strings.Repeat("n", 32*engine.KiB+1) + `"}`: "narrative", `{"by":"Jo","narrative":"n","replaces":"` + strings.Repeat("z", 64) + `"}`: "replaces",
+	} {
+		_, f := w.Begin(edgetest.Admin(), body)
+		_, err := desk.ReadNarrative(f)
+		edgetest.RequireCode(t, err, "invalid_field", param)
+	}
+	j, f := w.Begin(edgetest.Admin(), `{"by":"Jo","narrative":"what was seen"}`)
+	narrative, err := desk.ReadNarrative(f)
+	require.NoError(t, err)
+	require.False(t, narrative.IsFinished("what was [by whom?]\n seen\n"), "the skeleton without its question")
+	require.True(t, narrative.IsFinished("something else"))
+	_, err = w.Settle(j, wire.KindSAR, func() (any, error) { return narrative.Record(j, l.Index, true) })
+	require.NoError(t, err)
+	j, f = w.Begin(edgetest.Admin(), `{"by":"Jo","to":"READY"}`)
 	move, err := desk.ReadReportMove(f)
 	require.NoError(t, err)
-	done, err := w.Settle(j, wire.KindSAR, func() (any, error) { return move.Record(j, l.Index, wire.SARDraft) })
+	done, err := w.Settle(j, wire.KindSAR, func() (any, error) {
+		return move.Record(j, &fsm.SARRow{Leaf: l.Index, State: wire.SARDraft, Narrative: sha256.Sum256([]byte("what was seen"))})
+	})
 	require.NoError(t, err)
 	require.Equal(t, []string{"DRAFT", "READY", "Jo"}, []string{done.Text("from"), done.Text("to"), done.Text("by")})
 }

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"crypto/sha256"
+	"strconv"
 	"strings"
 
 	"railguard/edge"
@@ -13,7 +14,7 @@ import (
 
 // CaseMove is one step of a sanctions case.
 type CaseMove struct {
-	to, kind                     uint8 // wire.SanctionsTrueMatch or another state; wire.SanctionsRejected or SanctionsProperty.
+	to, kind                     uint8 // wire.SanctionsTrueMatch or another state; wire.SanctionsRejected and so on.
 	by, reason, notes, reference string
 	property                     *wire.BlockedProperty
 }
@@ -66,8 +67,15 @@ func readProperty(f *strictjson.Fields) *wire.BlockedProperty {
 	return p
 }
 
-// Record builds the record of the step. It moves the case that a leaf opened from a state.
-func (s *CaseMove) Record(j *edge.Judge, opened uint64, from uint8) (*wire.SanctionsCase, error) {
+// Record builds the record of the step. It moves a case as the caller's node has it.
+func (s *CaseMove) Record(j *edge.Judge, row *fsm.SanctionsRow) (*wire.SanctionsCase, error) {
+	opened, from := row.Leaf, row.State
+	switch {
+	case row.Paid && s.kind == wire.SanctionsRejected:
+		return nil, edge.InvalidField("kind", "the payment went ahead, so it was not rejected: processed_transaction, or blocked_property if some of it came back and is blocked")
+	case !row.Paid && s.kind == wire.SanctionsProcessed:
+		return nil, edge.InvalidField("kind", "the payments of this case were stopped: rejected_transaction or blocked_property")
+	}
 	var fragment strictjson.Members
 	fragment.Text("by", s.by)
 	fragment.Optional("reason", s.reason)
@@ -100,4 +108,55 @@ func PropertyMembers(p *wire.BlockedProperty) (m strictjson.Members) {
 	m.Optional("action", p.Action)
 	m.USD("valueUSD", p.Value)
 	return m
+}
+
+// CaseOpening opens a sanctions case of a payment that went ahead.
+type CaseOpening struct {
+	txn, by, reason string
+	cause           wire.Cause
+}
+
+// ReadCaseOpening reads of which payment a case is opened, whom an officer connects with it, and why.
+func ReadCaseOpening(f *strictjson.Fields) (CaseOpening, error) {
+	o := CaseOpening{txn: f.RequiredText("txnId", engine.FieldMax), by: f.RequiredName("by"), reason: f.RequiredText("reason", engine.TextMax)}
+	uid, place := f.Text("uid", engine.FieldMax), f.Text("place", engine.FieldMax)
+	switch {
+	case (uid == "") == (place == ""):
+		f.Missing("uid")
+	case uid != "":
+		number, err := strconv.ParseUint(uid, 10, 32)
+		if o.cause = wire.PartyCause(uint32(number)); err != nil || number == 0 {
+			f.Invalid("uid", "must be the number of a listed party")
+		}
+	default:
+		if o.cause = wire.PlaceCause(place); o.cause == 0 {
+			f.Invalid("place", "must be an ISO 3166-1 alpha-2 or an ISO 3166-2 code")
+		}
+	}
+	return o, f.Err()
+}
+
+// TxnID is the transaction of the payment.
+func (o *CaseOpening) TxnID() string { return o.txn }
+
+// UID is the listed party; 0: the case is about a place.
+func (o *CaseOpening) UID() uint32 {
+	if uid, is := o.cause.UID(); is {
+		return uid
+	}
+	return 0
+}
+
+// Record builds the record that opens the case of a payment that went ahead, with what was paid. The
+// newest leaf about the payment is what that rests on.
+func (o *CaseOpening) Record(j *edge.Judge, l *edge.Leaf, paid engine.USD, newest uint64) (*wire.SanctionsCase, error) {
+	opens := &wire.PaidPayment{Cause: o.cause, Amount: paid, Newest: newest}
+	if slot, ok := j.Terms.ParseAgent(l.Text("agentId")); ok {
+		opens.Agent = slot
+	}
+	if slot, ok := j.Terms.ParseUser(l.Text("userId")); ok {
+		opens.User = slot
+	}
+	common, err := j.Recorded(openedBy(o.by, o.reason))
+	return &wire.SanctionsCase{Common: common, Leaf: l.Index, Opens: opens}, err
 }

@@ -8,6 +8,7 @@ import (
 	"railguard/edge/desk"
 	"railguard/edge/edgetest"
 	"railguard/engine"
+	"railguard/fsm"
 	"railguard/fsm/wire"
 )
 
@@ -42,7 +43,7 @@ func TestStepsOfACaseAreRecorded(t *testing.T) {
 	j, f := w.Begin(edgetest.Admin(), `{"by":"Jo","to":"TRUE_MATCH","kind":"blocked_property","reason":"name and birth date","notes":"n",`+blockedProperty+`}`)
 	move, err := desk.ReadCaseMove(f)
 	require.NoError(t, err)
-	record, err := move.Record(j, 7, wire.SanctionsOpen)
+	record, err := move.Record(j, &fsm.SanctionsRow{Leaf: 7, State: wire.SanctionsOpen})
 	require.NoError(t, err)
 	require.Equal(t, []any{uint64(7), wire.SanctionsOpen, wire.SanctionsTrueMatch, wire.SanctionsProperty}, []any{record.Leaf, record.From, record.To, record.Kind})
 	require.Equal(t, &wire.BlockedProperty{Party: "X Ltd", Description: "a payment", Location: "account 7", Authority: "31 CFR 594", Action: "held", Value: 12*engine.Dollar + engine.Dollar/2}, record.Property)
@@ -52,7 +53,7 @@ func TestStepsOfACaseAreRecorded(t *testing.T) {
 	other, f := w.Begin(edgetest.Admin(), `{"by":"Jo","to":"REPORTED","reference":" ORS-7 "}`)
 	move, err = desk.ReadCaseMove(f)
 	require.NoError(t, err)
-	record, err = move.Record(other, 7, wire.SanctionsTrueMatch)
+	record, err = move.Record(other, &fsm.SanctionsRow{Leaf: 7, State: wire.SanctionsTrueMatch})
 	require.NoError(t, err)
 	require.Equal(t, "ORS-7", record.Reference)
 	require.Zero(t, record.Said)

@@ -92,23 +92,3 @@ func TestDraftsAreRead(t *testing.T) {
 		})
 	}
 }
-
-func TestNarrativesBelongToReady(t *testing.T) {
-	w := edgetest.New(t)
-	for _, c := range []struct {
-		body  string
-		from  uint8
-		needs bool
-	}{
-		{`{"by":"Jo","to":"READY","narrative":"what was seen"}`, wire.SARDraft, true},
-		{`{"by":"Jo","to":"FILED","bsaId":"31000000000001","narrative":"what was seen"}`, wire.SARReady, true},
-		{`{"by":"Jo","to":"DRAFT","narrative":"what was seen"}`, wire.SARReady, false},
-		{`{"by":"Jo","to":"CLOSED","reason":"no","narrative":"what was seen"}`, wire.SARDraft, false},
-	} {
-		_, f := w.Begin(edgetest.Admin(), c.body)
-		move, err := desk.ReadReportMove(f)
-		require.NoError(t, err)
-		require.Equal(t, c.needs, move.NeedsNarrative(c.from), c.body)
-		require.Equal(t, "what was seen", move.Narrative())
-	}
-}

@@ -128,13 +128,13 @@ func (w *past) live() {
 	t := w.T
 	w.SetPolicy(func(p *engine.Policy) { p.HoldsReturn = true })
 	w.callers()
-	approved, suspicious := w.pay("6", ``), w.pay("7", ``)
-	officer := w.callers()["reviewer"]
+	approved, suspicious, officer := w.pay("6", ``), w.pay("7", ``), w.callers()["reviewer"]
 	w.Must(wire.KindQueue, &wire.Queue{Common: common(`"assignee":"jane"`), Op: wire.QueueClaim, Leaves: []uint64{approved.Index}, Who: "jane"})
 	w.Disposed(officer, &approved, wire.Approved)
 	w.Disposed(officer, &suspicious, wire.EscalateSAR)
-	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Leaf: suspicious.Index, From: wire.SARDraft, To: wire.SARReady})
-	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Leaf: suspicious.Index, From: wire.SARReady, To: wire.SARFiled})
+	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Op: wire.SARWrite, Leaf: suspicious.Index, Narrative: [32]byte{1}, Finished: true})
+	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Op: wire.SARMove, Leaf: suspicious.Index, From: wire.SARDraft, To: wire.SARReady, Seen: [32]byte{1}})
+	w.Must(wire.KindSAR, &wire.SAR{Common: common(`"by":"x"`), Op: wire.SARMove, Leaf: suspicious.Index, From: wire.SARReady, To: wire.SARFiled, Seen: [32]byte{1}})
 	w.pay("2", ``) // It takes the fleet to 80 % of its day.
 	held := w.pay("1", `,"hold":{"ttlSeconds":30}`)
 	expired := w.pay("0.5", `,"hold":{"ttlSeconds":30}`)

@@ -113,8 +113,10 @@ func appliesTo(l *edge.Leaf, name string) bool {
 		return passesMark(l, 4)
 	case "fleet.limit_100":
 		return passesMark(l, 5)
-	case "review.escalated", "sar.opened":
+	case "review.escalated":
 		return l.Text("disposition") == leaf.WordEscalateSAR
+	case "sar.opened":
+		return l.Kind() == leaf.KindSAROpened || l.Text("disposition") == leaf.WordEscalateSAR && !l.Flag("hadReport")
 	case "hold.unresolved", "hold.expired":
 		return name == "hold."+l.Text("state")
 	case leaf.KindPaymentRedeemed:

@@ -65,7 +65,7 @@ type officer struct {
 	confirmed uint64 // His own decisions that a second person confirmed,
 	withdrawn uint64 // and those that one took back.
 	rejudged  uint64 // Payments that he approved and that were blocked when they were judged again.
-	reopened  uint64 // Payments that he approved and for which a sanctions case was opened later.
+	reopened  uint64 // Payments that he approved and for which a report or a sanctions case was opened later.
 }
 
 func (g *group) add(d *Decision) {
@@ -138,7 +138,7 @@ func (f *Figures) Withdrawn(subject string) { at(&f.officers, subject).withdrawn
 // Rejudged takes an approved payment that was blocked when it was judged again.
 func (f *Figures) Rejudged(subject string) { at(&f.officers, subject).rejudged++ }
 
-// Reopened takes an approved payment for which a sanctions case was opened later.
+// Reopened takes an approved payment for which a report or a sanctions case was opened later.
 func (f *Figures) Reopened(subject string) { at(&f.officers, subject).reopened++ }
 
 // AnotherParty takes a sanctions case that was found not to be of the listed entry.

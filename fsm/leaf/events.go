@@ -100,6 +100,7 @@ type Dispositioned struct {
 	OverLimitApproved *bool       `leaf:"overLimitApproved,omitempty" event:"6" doc:"of an approval"`
 	PayBy             engine.Time `leaf:"payBy,omitempty" event:"7" doc:"of an approval: when it ends"`
 	NotHeld           bool        `leaf:"notHeld,omitempty" doc:"of an approval: there was no room to hold the payment: it counts as spent"`
+	HadReport         bool        `leaf:"hadReport,omitempty" doc:"of an escalation: an officer had opened a report, which goes on"`
 
 	Officer
 	Recheck json.RawMessage `leaf:"recheck,edge" event:"8"`
@@ -141,13 +142,10 @@ type Withdrawn struct {
 	Reason     string `leaf:"reason,edge"`
 }
 
-// Case is the review whose report an act moves; it is empty for an act of another kind.
+// Case is the record whose report an act moves; it is empty for an act of another kind.
 type Case struct {
 	TxnID        string `leaf:"txnId,omitempty" event:"1"`
 	ReviewedLeaf uint64 `leaf:"reviewedLeaf,omitempty"`
-	AgentID      string `leaf:"agentId,omitempty"`
-	Link
-	RecordPrevious uint64 `leaf:"recordPrevious,omitempty"`
 }
 
 // ActProposed is an act, other than a disposition, that another person has to confirm. The
@@ -172,7 +170,7 @@ type ActWithdrawn struct {
 	Reason string `leaf:"reason,edge"`
 }
 
-// ReviewDue is a review or a report that is due.
+// ReviewDue is a review that is due.
 type ReviewDue struct {
 	Reviewed
 	DueAt engine.Time `leaf:"dueAt" event:"2"`
@@ -186,20 +184,6 @@ type Claimed struct {
 
 	By      string `leaf:"by,edge"`
 	Comment string `leaf:"comment,edge"`
-}
-
-// SARMoved is a report that reached another state.
-type SARMoved struct {
-	Reviewed
-	From  string      `leaf:"from" event:"6"`
-	To    string      `leaf:"to" event:"7"`
-	DueAt engine.Time `leaf:"dueAt" event:"2"`
-	Persons
-
-	By        string `leaf:"by,edge"`
-	Reason    string `leaf:"reason,edge"`
-	BSAID     string `leaf:"bsaId,edge"`
-	Narrative string `leaf:"narrative,edge"`
 }
 
 // WebhookChanged is a change of a webhook, or a redelivery. A redelivery has no Rev; if it is

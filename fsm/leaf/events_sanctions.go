@@ -14,7 +14,7 @@ type SanctionsCase struct {
 	Place        string `leaf:"place,omitempty" event:"5" doc:"instead: an ISO 3166 code"`
 }
 
-// SanctionsOpened is a case that a BLOCK opened.
+// SanctionsOpened is a case that a BLOCK opened, or an officer.
 type SanctionsOpened struct {
 	SanctionsCase
 	TxnID        string      `leaf:"txnId" event:"6"`
@@ -22,6 +22,10 @@ type SanctionsOpened struct {
 	Amount       engine.USD  `leaf:"amountUSDC" event:"7"`
 	DueAt        engine.Time `leaf:"dueAt" event:"8" doc:"when its report is overdue"`
 	CaseBefore   string      `leaf:"caseBefore,omitempty" event:"12" doc:"the case of the same pair before it"`
+	WentAhead    bool        `leaf:"wentAhead,omitempty" event:"14" doc:"an officer opened it: the payment went ahead, and nothing of it is blocked"`
+
+	OpenedBy string `leaf:"openedBy,edge"`
+	Reason   string `leaf:"reason,edge"`
 }
 
 // SanctionsAgain is the first BLOCK of a pair after an officer found that it is not the party.
@@ -38,7 +42,7 @@ type SanctionsMoved struct {
 	SanctionsCase
 	From      string      `leaf:"from" event:"9"`
 	To        string      `leaf:"to" event:"10"`
-	CaseKind  string      `leaf:"caseKind,omitempty" event:"11" doc:"rejected_transaction or blocked_property"`
+	CaseKind  string      `leaf:"caseKind,omitempty" event:"11" doc:"rejected_transaction, blocked_property or processed_transaction"`
 	DueAt     engine.Time `leaf:"dueAt" event:"8"`
 	Reference string      `leaf:"reference,omitempty" doc:"with REPORTED: what OFAC's system gave"`
 	Persons

@@ -36,6 +36,8 @@ const (
 	KindAlertOpened     = "alert.opened"
 	KindAcknowledged    = "alert.acknowledged"
 	KindWorked          = "work.changed"
+	KindSAROpened       = "sar.opened" // An officer opened a report; what an escalation opens, the disposition tells of.
+	KindSARWritten      = "sar.narrative"
 	KindSARMoved        = "sar.moved"
 	KindSanctionsOpened = "sanctions.opened"
 	KindSanctionsAgain  = "sanctions.blocked_again"

@@ -138,14 +138,26 @@ const (
 	SARClosed uint8 = 4
 )
 
-// SAR moves a report from one state to another. A disposition opens the report.
+// Operations on a report.
+const (
+	SAROpen  uint8 = 1 // Opens a report of a record. An escalation opens one, too.
+	SARWrite uint8 = 2 // Replaces its narrative.
+	SARMove  uint8 = 3 // Moves it from one state to another.
+)
+
+// SAR opens a report, writes its narrative or moves it on. The narrative itself stands in the
+// fragment, as all that people write.
 type SAR struct {
 	Common
-	Leaf uint64 `cbor:"4,keyasint"` // The record under review.
-	From uint8  `cbor:"5,keyasint"`
-	To   uint8  `cbor:"6,keyasint"`
+	Op   uint8  `cbor:"4,keyasint"`
+	Leaf uint64 `cbor:"5,keyasint"`           // The record that it is about.
+	From uint8  `cbor:"6,keyasint,omitempty"` // To move it: the state that the caller saw, and the next one.
+	To   uint8  `cbor:"7,keyasint,omitempty"`
 
-	Filing [32]byte `cbor:"7,keyasint,omitzero"` // SHA-256 of bsaId and narrative, so that the second person confirms both.
+	Filing    [32]byte `cbor:"8,keyasint,omitzero"`   // To move it: SHA-256 of bsaId, so that the second person confirms the same.
+	Seen      [32]byte `cbor:"9,keyasint,omitzero"`   // To write or move it: SHA-256 of the narrative that the caller saw; zero: nobody had written one.
+	Narrative [32]byte `cbor:"10,keyasint,omitzero"`  // To write it: SHA-256 of the new narrative.
+	Finished  bool     `cbor:"11,keyasint,omitempty"` // To write it: the new narrative leaves nothing open.
 }
 
 // Retro operations.

@@ -66,6 +66,7 @@ const (
 	RefusedUnsigned    // The person must sign it with a passkey, or what was signed does not count.
 	RefusedOwnEnd      // It ends the caller, who has no say in it.
 	RefusedLastAdmin   // Nobody would be an admin any more.
+	RefusedUnfinished  // Nobody has finished the narrative of the report.
 )
 
 // Result is the outcome of one record, handed back to its proposer.

@@ -93,20 +93,32 @@ const (
 
 // Kinds of a sanctions case, which an officer tells with TRUE_MATCH.
 const (
-	SanctionsRejected uint8 = 1 // A rejected transaction (31 CFR 501.604).
-	SanctionsProperty uint8 = 2 // Blocked property (31 CFR 501.603).
+	SanctionsRejected  uint8 = 1 // A rejected transaction (31 CFR 501.604).
+	SanctionsProperty  uint8 = 2 // Blocked property (31 CFR 501.603).
+	SanctionsProcessed uint8 = 3 // A payment that went ahead, of which nothing is blocked.
 )
 
-// SanctionsCase moves a sanctions case from one state to another. A BLOCK opens the case.
+// SanctionsCase moves a sanctions case from one state to another, or opens one. A BLOCK opens one,
+// too.
 type SanctionsCase struct {
 	Common
-	Leaf      uint64           `cbor:"4,keyasint"` // The leaf that opened the case.
+	Leaf      uint64           `cbor:"4,keyasint"` // The leaf that opened the case; to open one: the record of the payment.
 	From      uint8            `cbor:"5,keyasint"`
 	To        uint8            `cbor:"6,keyasint"`
-	Kind      uint8            `cbor:"7,keyasint,omitempty"` // With TRUE_MATCH: SanctionsRejected or SanctionsProperty.
-	Reference string           `cbor:"8,keyasint,omitempty"` // With REPORTED: what OFAC's system gave.
-	Property  *BlockedProperty `cbor:"9,keyasint,omitempty"` // With TRUE_MATCH, of blocked property.
-	Said      [32]byte         `cbor:"10,keyasint,omitzero"` // SHA-256 of the reason and the notes, so that the second person confirms both.
+	Kind      uint8            `cbor:"7,keyasint,omitempty"`  // With TRUE_MATCH: SanctionsRejected or SanctionsProperty.
+	Reference string           `cbor:"8,keyasint,omitempty"`  // With REPORTED: what OFAC's system gave.
+	Property  *BlockedProperty `cbor:"9,keyasint,omitempty"`  // With TRUE_MATCH, of blocked property.
+	Said      [32]byte         `cbor:"10,keyasint,omitzero"`  // SHA-256 of the reason and the notes, so that the second person confirms both.
+	Opens     *PaidPayment     `cbor:"11,keyasint,omitempty"` // The record opens a case; nil: it moves one.
+}
+
+// PaidPayment is a payment that went ahead, and with what an officer connects it.
+type PaidPayment struct {
+	Agent  engine.AgentSlot `cbor:"1,keyasint,omitempty"`
+	User   engine.UserSlot  `cbor:"2,keyasint,omitempty"`
+	Cause  Cause            `cbor:"3,keyasint"`
+	Amount engine.USD       `cbor:"4,keyasint"`
+	Newest uint64           `cbor:"5,keyasint"` // The newest leaf about the record, by which the edge saw that it went ahead.
 }
 
 // BlockedProperty is what the register of blocked property keeps until the property is blocked no

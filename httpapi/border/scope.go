@@ -137,7 +137,7 @@ var RoutesOf = [Kinds][]string{
 		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/inbox/{itemId}/claim", "POST /v1/inbox/{itemId}/release", "POST /v1/inbox/{itemId}/assign", "POST /v1/inbox/{itemId}/comment", "PUT /v1/drafts/{name}", "DELETE /v1/drafts/{name}", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
-		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/proposals/{id}/confirm", "POST /v1/proposals/{id}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar/{txnId}/move", "POST /v1/sanctions/cases/{id}/move",
+		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/proposals/{id}/confirm", "POST /v1/proposals/{id}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar", "POST /v1/sar/{txnId}/move", "POST /v1/sanctions/cases", "POST /v1/sanctions/cases/{id}/move",
 		"POST /v1/backtests/{id}/cancel", "POST /v1/policy/shadow/{id}/stop",
 		"POST /v1/key/end-sessions", "POST /v1/webhooks", "PATCH /v1/webhooks/{id}", "DELETE /v1/webhooks/{id}", "POST /v1/webhooks/{id}/rotate-secret", "POST /v1/webhooks/{id}/redeliver",
 		"POST /v1/ofac/retro",
@@ -158,7 +158,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/agents", "GET /v1/cleared", "GET /v1/fleets", "GET /v1/users", "GET /v1/policy/versions", "GET /admin/keys", "GET /admin/passkeys", "GET /v1/webhooks", "GET /v1/webhooks/{id}/deliveries",
 	},
 	KindSearch: {
-		"GET /v1/activity", "GET /v1/audit", "POST /v1/audit/search", "GET /v1/sar/{txnId}", "GET /v1/sanctions/cases/{id}", "GET /v1/sanctions/cases/{id}/report",
+		"GET /v1/activity", "GET /v1/audit", "POST /v1/audit/search", "GET /v1/sar/{txnId}", "PUT /v1/sar/{txnId}/narrative", "GET /v1/sanctions/cases/{id}", "GET /v1/sanctions/cases/{id}/report",
 		"GET /v1/ofac/retro/{id}", "GET /v1/parties", "GET /v1/parties/{partyId}", "GET /v1/search", "POST /v1/search",
 	},
 	KindQueue: {

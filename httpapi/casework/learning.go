@@ -43,6 +43,7 @@ type lesson struct {
 	left     int         // How many decisions may still be counted.
 	newest   engine.Time // When the last one of them was made.
 	cut      bool
+	reopened map[uint64]bool // The records of payments that were counted as reopened.
 }
 
 // showLearning is GET /v1/learning.
@@ -81,7 +82,7 @@ func showLearning(c *border.Request) (border.Answer, error) {
 func newLesson(c *border.Request, judge *edge.Judge, from, to engine.Time) *lesson {
 	store := c.Records().Audit()
 	l := &lesson{
-		c: c, judge: judge, subjects: map[string]string{}, people: map[string]string{}, first: from, last: to,
+		c: c, judge: judge, subjects: map[string]string{}, people: map[string]string{}, reopened: map[uint64]bool{}, first: from, last: to,
 		from: store.FindTime(int64(from)), to: store.FindTime(int64(to + engine.Millisecond)),
 	}
 	for _, key := range c.Published().Settings().Keys {
@@ -128,7 +129,7 @@ func (l *lesson) walk() error {
 		{leaf.KindDispositioned, l.countDecision},
 		{leaf.KindWithdrawn, l.countWithdrawn},
 		{leaf.KindPaymentConfirmed, l.countRejudged}, {leaf.KindPaymentRedeemed, l.countRejudged},
-		{leaf.KindSanctionsMoved, l.countMoved}, {leaf.KindSanctionsOpened, l.countReopened},
+		{leaf.KindSanctionsMoved, l.countMoved}, {leaf.KindSanctionsOpened, l.countReopened}, {leaf.KindSAROpened, l.countReopened},
 	} {
 		if err := l.walkKind(part.kind, part.count); err != nil {
 			return err
@@ -309,18 +310,27 @@ func (l *lesson) countRejudged(one *edge.Leaf) error {
 	if !one.Flag("approved") || one.Text("verdict") != engine.Block.String() {
 		return nil
 	}
-	return l.countAfter(one.Number("screenedLeaf"), l.figures.Rejudged)
+	return l.countAfter(one.Number("screenedLeaf"), one.Index, l.figures.Rejudged)
 }
 
-// countReopened counts an approved payment for which a sanctions case was opened.
+// countReopened counts an approved payment for which a report or a sanctions case was opened, once
+// however many they are.
 func (l *lesson) countReopened(one *edge.Leaf) error {
-	return l.countAfter(one.Number("screenedLeaf"), l.figures.Reopened)
+	if one.Kind() == leaf.KindSAROpened && !l.judge.Caller().SeesAll() {
+		return nil // Who may not know of reports learns of none here.
+	}
+	record := one.Number("screenedLeaf") + one.Number("reviewedLeaf") // It has one of them.
+	if l.reopened[record] {
+		return nil
+	}
+	l.reopened[record] = true
+	return l.countAfter(record, one.Index, l.figures.Reopened)
 }
 
-// countAfter counts what came after the approval of a record, for who approved it.
-func (l *lesson) countAfter(record uint64, count func(subject string)) error {
+// countAfter counts what a leaf says that came after the approval of a record, for who approved it.
+func (l *lesson) countAfter(record, said uint64, count func(subject string)) error {
 	later, decided := l.c.Published().Disposition(record)
-	if !decided {
+	if !decided || said < later {
 		return nil
 	}
 	decision, err := l.judge.LoadLeaf(later)

@@ -239,7 +239,7 @@ func writeQueueItem(c *border.Request, m *strictjson.Members, view *fsm.View, ru
 	l.CopyTo(m, "agentId", "agentName", "operatorLegalName")
 	m.Raw("cpName", l.Raw("_request", "cpName"))
 	m.Raw("cpWallet", l.Raw("_request", "cpWallet"))
-	l.CopyTo(m, "screenedAt")
+	l.CopyTo(m, "screenedAt", "listVersion", "ofacStale")
 	m.Int("ageSeconds", int64((view.Time-item.row.At)/engine.Second))
 	writeDue(m, &item.row, view)
 	writeClaim(m, item.row.Claim, view.Time)

@@ -38,6 +38,7 @@ func (b *Room) Table() border.Room {
 			leaf.KindDispositioned: renderDisposition, leaf.KindProposed: renderProposal, leaf.KindWithdrawn: renderProposal,
 			leaf.KindClaimed: renderQueueEvent, leaf.KindReleased: renderQueueEvent, leaf.KindAssigned: renderQueueEvent, leaf.KindCommented: renderQueueEvent,
 			leaf.KindAcknowledged: renderAcknowledged, leaf.KindWorked: renderWorked, leaf.KindSARMoved: renderSARMoved, leaf.KindSanctionsMoved: renderCaseMoved,
+			leaf.KindSAROpened: renderSAROpened, leaf.KindSARWritten: renderSARWritten, leaf.KindSanctionsOpened: renderCaseOpened,
 			leaf.KindActProposed: renderAct, leaf.KindActWithdrawn: renderAct,
 		},
 	}

@@ -17,13 +17,15 @@ import (
 	"railguard/strictjson"
 )
 
-// A BLOCK by a sanctions rule opens a case (decision 131). The handlers here show it, with the
+// A BLOCK by a sanctions rule opens a case (decision 131), an officer one of a payment that went ahead
+// (decision 155). The handlers here show it, with the
 // comparison and the report made from the records and the list whenever they are read, and let
 // officers move it on. Cases belong to the institution: whoever was blocked must not learn of one.
 
 func sanctionsRoutes() []border.Route {
 	return []border.Route{
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases", Reserved: true, Handle: listCases},
+		{Method: http.MethodPost, Path: "/v1/sanctions/cases", Reserved: true, Handle: openCase},
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases/{id}", Handle: showCase},
 		{Method: http.MethodGet, Path: "/v1/sanctions/cases/{id}/report", Handle: showCaseReport},
 		{Method: http.MethodPost, Path: "/v1/sanctions/cases/{id}/move", Reserved: true, Handle: moveCase},
@@ -62,6 +64,7 @@ func writeCaseHead(c *border.Request, m *strictjson.Members, row *fsm.SanctionsR
 	m.Text("caseId", ids.CaseID(row.Leaf))
 	m.Text("state", fsm.SanctionsState(row.State))
 	m.TextOrNull("kind", fsm.SanctionsKind(row.Kind))
+	m.Bool("wentAhead", row.Paid)
 	switch target, at := wire.SplitSubject(row.Root); target {
 	case wire.TargetAgent:
 		m.Text("agentId", ids.AgentID(uint32(at)))
@@ -237,6 +240,13 @@ func writeCaseRecord(m *strictjson.Members, l *edge.Leaf) {
 
 // caseRecords returns the payments of a case that history still has, oldest first.
 func caseRecords(c *border.Request, row *fsm.SanctionsRow) (records []edge.Leaf, whole bool, err error) {
+	if row.Paid {
+		l, err := c.Judge.LoadLeaf(row.First)
+		if edge.IsGone(err) {
+			return nil, false, nil
+		}
+		return []edge.Leaf{l}, err == nil, err
+	}
 	var failed error
 	pair := engine.FilterKey(engine.FilterCase, fsm.CasePair(idsOf(c), row.Root, row.Cause))
 	err = walkLeaves(c, row.First, row.Last+1, []uint64{pair}, func(l *edge.Leaf) bool {
@@ -273,7 +283,7 @@ func caseHistory(c *border.Request, row *fsm.SanctionsRow) (items []strictjson.M
 		}
 		m.Text("what", what)
 		m.Raw("at", l.Raw("time"))
-		l.CopyTo(&m, "txnId", "amountUSDC", "from", "to", "caseKind", "reference", "by", "reason", "notes", "persons", "alone", "eventId")
+		l.CopyTo(&m, "txnId", "amountUSDC", "from", "to", "caseKind", "reference", "by", "openedBy", "reason", "notes", "persons", "alone", "eventId")
 		items = append(items, m)
 		return len(items) < caseHistoryMax
 	})
@@ -328,7 +338,7 @@ func moveCase(c *border.Request) (border.Answer, error) {
 			if err != nil {
 				return nil, err
 			}
-			return move.Record(&c.Judge, row.Leaf, row.State)
+			return move.Record(&c.Judge, row)
 		},
 		Refused: caseRefused,
 	}, nil)

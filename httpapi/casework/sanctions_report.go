@@ -16,13 +16,16 @@ import (
 
 // The report of a case has the members that the regulation asks for: 31 CFR 501.604(b) for a
 // rejected transaction, 31 CFR 501.603(b)(1) for blocked property, as amended on 10 May 2024
-// (docs/sanctions.md says how that was compared). A paragraph that asks for several things has a
+// (docs/sanctions.md says how that was compared). No paragraph lists members for a payment that went
+// ahead: its report has what a complete account needs. A paragraph that asks for several things has a
 // member for each. What only the filer knows stays empty, and is marked so. Filing happens in
 // OFAC's own system.
 
 const (
 	rejectedRegulation = "31 CFR 501.604(b)"
 	propertyRegulation = "31 CFR 501.603(b)(1)"
+
+	processedRegulation = "31 CFR part 501, appendix A" // Voluntary self-disclosure of an apparent violation.
 )
 
 // reportMember is one member of a report.
@@ -67,6 +70,34 @@ var propertyMembers = []reportMember{
 	{"(ii)(G)", "Action taken with the property, such as a deposit into a blocked, interest-bearing account", (*caseReport).actions},
 	{"(ii)(H)", "Legal authority under which the property is blocked; \"SDN\" is none", (*caseReport).authorities},
 	{"(ii)(I)", "Copy of payment instructions and of other documents that were received", (*caseReport).evidence},
+}
+
+// processedMembers are numbered by us.
+var processedMembers = []reportMember{
+	{", item 1", "Name and address of the person that processed the transaction, and name and telephone of a contact", byFiler},
+	{", item 2", "Where the money is", (*caseReport).whereabouts},
+	{", item 3", "Type of the transaction", (*caseReport).transactionTypes},
+	{", item 4", "Persons that took part in the transaction, and their locations", (*caseReport).participants},
+	{", item 5", "Reference numbers, account numbers, dates and what else identifies the transaction", (*caseReport).references},
+	{", item 6", "The sanctions target or targets, their location, and, if not evident, their interest in the transaction", (*caseReport).targets},
+	{", item 7", "Date on which it was found", (*caseReport).dates},
+	{", item 8", "Value in U.S. dollars", (*caseReport).values},
+	{", item 9", "Sanctions programs", (*caseReport).authorities},
+	{", item 10", "How it came about that the transaction was not stopped", (*caseReport).verdicts},
+	{", item 11", "What was done since, and what prevents it from now on", byFiler},
+	{", item 12", "Copy of payment instructions and of other documents that were received", (*caseReport).evidence},
+}
+
+// whereabouts says that nothing is held of what was paid.
+func (r *caseReport) whereabouts() []string {
+	return []string{string(engine.AppendUSD(nil, r.row.Amount)) + " USDC went ahead: the transaction was neither rejected nor blocked, and nothing of it is blocked property"}
+}
+
+// verdicts says what was said of the payments when they were asked for, and by which list.
+func (r *caseReport) verdicts() []string {
+	return r.ofRecords(func(l *edge.Leaf) string {
+		return sarVerdict(l) + " List version " + border.UintText(l.Number("listVersion")) + "."
+	})
 }
 
 // ofRecords returns what the payments of the case say, each with its transaction.
@@ -236,8 +267,11 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 		return border.Answer{}, err
 	}
 	regulation, members := rejectedRegulation, rejectedMembers
-	if row.Kind == wire.SanctionsProperty {
+	switch row.Kind {
+	case wire.SanctionsProperty:
 		regulation, members = propertyRegulation, propertyMembers
+	case wire.SanctionsProcessed:
+		regulation, members = processedRegulation, processedMembers
 	}
 	report := &caseReport{c: c, row: row, records: records}
 	var m strictjson.Members
@@ -268,7 +302,7 @@ func showCaseReport(c *border.Request) (border.Answer, error) {
 func nothingToReport(in uint8) error {
 	var extra strictjson.Members
 	extra.Text("state", fsm.SanctionsState(in))
-	return border.Conflict("invalid_transition", "this case is "+fsm.SanctionsState(in)+": there is a report once TRUE_MATCH says whether a transaction was rejected or property is blocked", extra)
+	return border.Conflict("invalid_transition", "this case is "+fsm.SanctionsState(in)+": there is a report once TRUE_MATCH says whether a transaction was rejected, property is blocked or a payment went ahead", extra)
 }
 
 func countedPayments(n uint64) string {

@@ -1,7 +1,6 @@
 package casework
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -48,7 +47,7 @@ func showSAR(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	opened, err := c.Judge.LoadLeaf(r.row.First)
+	opened, err := judgeOf(c).LoadLeaf(r.row.First)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -56,36 +55,28 @@ func showSAR(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	moves, err := sarHistory(c, r)
+	said, err := sarHistory(c, r)
 	if err != nil {
 		return border.Answer{}, err
 	}
 	m := c.Out[:0]
-	writeSARHead(&m, &r.row, r.record.Text("txnId"), r.view.Time, &opened)
-	opened.CopyTo(&m, "notes")
-	narrative, bsa := "", ""
-	history := make([]strictjson.Members, len(moves))
-	for i := range moves {
-		history[i].Raw("at", moves[i].Raw("time"))
-		moves[i].CopyTo(&history[i], "from", "to", "by", "reason", "bsaId")
-		if text := moves[i].Text("narrative"); text != "" {
-			narrative = text
-		}
-		if text := moves[i].Text("bsaId"); text != "" {
-			bsa = text
-		}
+	if err := writeSARHead(c, &m, &r.row, r.view.Time, sarWaiting(r.view), &opened); err != nil {
+		return border.Answer{}, err
 	}
-	m.TextOrNull("bsaId", bsa)
-	m.List("history", history)
+	opened.CopyTo(&m, "notes")
+	m.List("history", said.steps)
+	m.List("narratives", said.narratives)
+	narrative := said.narrative
 	m.Object("subject", sarSubject(&r.record))
 	m.Object("activity", did.members())
 	m.Object("evidence", sarEvidence(c, &r.record))
-	m.Bool("narrativeIsDraft", narrative == "")
+	m.Bool("narrativeIsDraft", !r.row.Finished)
+	m.TextOrNull("narrativeSha256", said.hash)
 	if narrative == "" {
 		narrative = sarSkeleton(&r.record, &opened, did)
 	}
 	m.Text("narrative", narrative)
-	c.Out, c.Judge.Index = m, r.view.Index
+	c.Out, judgeOf(c).Index = m, r.view.Index
 	return form(c, &sarPacket{members: m, record: &r.record, did: did, narrative: narrative})
 }
 
@@ -248,16 +239,37 @@ func (a *activity) members() (m strictjson.Members) {
 	return m
 }
 
-// sarHistory returns the steps that people took, oldest first.
-func sarHistory(c *border.Request, r *sarCase) (moves []edge.Leaf, err error) {
-	keys := []uint64{engine.FilterKey(engine.FilterKind, leaf.KindSARMoved), engine.FilterKey(engine.FilterTxn, r.record.Text("txnId"))}
+// sarSaid is what people did with a report, oldest first.
+type sarSaid struct {
+	steps, narratives []strictjson.Members
+	narrative, hash   string // The newest one; "": nobody has written one.
+}
+
+// sarHistory reads the steps that people took, and the narratives that they wrote.
+func sarHistory(c *border.Request, r *sarCase) (said sarSaid, err error) {
+	said.steps, said.narratives = []strictjson.Members{}, []strictjson.Members{}
+	keys := []uint64{engine.FilterKey(engine.FilterTxn, r.record.Text("txnId"))}
 	err = walkLeaves(c, r.row.First, r.row.Later+1, keys, func(l *edge.Leaf) bool {
-		if l.Kind() == leaf.KindSARMoved && l.Number("reviewedLeaf") == r.record.Index {
-			moves = append(moves, *l)
+		if l.Number("reportLeaf") != r.row.First {
+			return true
 		}
-		return len(moves) < sarHistoryMax
+		var item strictjson.Members
+		item.Raw("at", l.Raw("time"))
+		switch l.Kind() {
+		case leaf.KindSARMoved:
+			l.CopyTo(&item, "from", "to", "by", "reason", "bsaId")
+			said.steps = append(said.steps, item)
+		case leaf.KindSARWritten:
+			l.CopyTo(&item, "by", "narrativeSha256", "finished")
+			said.narratives = append(said.narratives, item)
+			said.narrative, said.hash = l.Text("narrative"), l.Text("narrativeSha256")
+			if len(said.narratives) > sarHistoryMax {
+				said.narratives = said.narratives[1:]
+			}
+		}
+		return len(said.steps) < sarHistoryMax
 	})
-	return moves, err
+	return said, err
 }
 
 func agentsInWords(count int) string {
@@ -267,40 +279,32 @@ func agentsInWords(count int) string {
 	return strconv.Itoa(count) + " agents"
 }
 
-// openQuestion is what a skeleton leaves to people.
-var openQuestion = regexp.MustCompile(`\[[^\[\]]*\?\]`)
-
-// checkNarrative refuses to call a report ready, or filed, whose narrative nobody has written.
-func checkNarrative(c *border.Request, r *sarCase, said string) error {
-	if said == "" {
-		moves, err := sarHistory(c, r)
-		if err != nil {
-			return err
-		}
-		for i := range moves {
-			if text := moves[i].Text("narrative"); text != "" {
-				said = text
-			}
-		}
-	}
-	switch {
-	case strings.TrimSpace(said) == "":
-		return edge.MissingField("narrative", "narrative is required: what the packet shows until then is a skeleton")
-	case openQuestion.MatchString(said):
-		return edge.InvalidField("narrative", "is a skeleton still: answer what stands in brackets")
-	}
-	opened, err := c.Judge.LoadLeaf(r.row.First)
+// sarSkeletonOf returns the skeleton of a report.
+func sarSkeletonOf(c *border.Request, r *sarCase) (string, error) {
+	opened, err := judgeOf(c).LoadLeaf(r.row.First)
 	if err != nil {
-		return err
+		return "", err
 	}
 	did, err := sarActivity(c, r)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if bare := openQuestion.ReplaceAllString(sarSkeleton(&r.record, &opened, did), ""); strings.Join(strings.Fields(bare), " ") == strings.Join(strings.Fields(said), " ") {
-		return edge.InvalidField("narrative", "is the skeleton without its questions: answer them")
+	return sarSkeleton(&r.record, &opened, did), nil
+}
+
+// sarVerdict says what was said of the payment when it was asked for.
+func sarVerdict(l *edge.Leaf) string {
+	rule, reason := l.Text("rule"), l.Text("reason")
+	switch verdict := l.Text("verdict"); verdict {
+	case "PROCEED":
+		return "It was let through."
+	case "REVIEW":
+		return "It was held for review by " + rule + ": " + reason
+	case "BLOCK":
+		return "It was blocked by " + rule + ": " + reason
+	default:
+		return "No verdict could be given: " + reason
 	}
-	return nil
 }
 
 // sarSkeleton writes what the records say as sentences, with brackets for what people must
@@ -320,15 +324,19 @@ func sarSkeleton(l, opened *edge.Leaf, did *activity) string {
 		party = "a counterparty that the call does not name"
 	}
 	say("On ", l.Text("screenedAt"), " the agent ", l.Text("agentName"), " (", l.Text("agentId"), ") of ", l.Text("operatorLegalName"),
-		" asked for a payment of ", string(l.Raw("_request", "amount")), " USD to ", party, ". It was held for review by ", l.Text("rule"), ": ", l.Text("reason"), "\n\n")
+		" asked for a payment of ", string(l.Raw("_request", "amount")), " USD to ", party, ". ", sarVerdict(l), "\n\n")
 	say("From ", string(did.from.AppendTime(nil)), " to ", string(did.to.AppendTime(nil)), " ", agentsInWords(len(did.agents)), " asked for ", strconv.Itoa(did.count), " payments to the same counterparty, ",
 		string(engine.AppendUSD(nil, did.total)), " USD in all; ", strconv.Itoa(did.ahead), " of them, ", string(engine.AppendUSD(nil, did.paid)), " USD, went ahead.")
 	if !did.whole {
 		say(" There are more than are counted here.")
 	}
-	say("\n\n", opened.Text("reviewedBy"), " escalated the case on ", opened.Text("time"), ".")
-	if notes := opened.Text("notes"); notes != "" {
-		say(" Notes: ", notes)
+	if opened.Kind() == leaf.KindDispositioned {
+		say("\n\n", opened.Text("reviewedBy"), " escalated the case on ", opened.Text("time"), ".")
+		if notes := opened.Text("notes"); notes != "" {
+			say(" Notes: ", notes)
+		}
+	} else {
+		say("\n\n", opened.Text("openedBy"), " opened this report on ", opened.Text("time"), ". Reason: ", opened.Text("reason"))
 	}
 	say("\n\n[Who is suspected, and of what?]\n[What was unusual, against what is usual for this customer?]\n[When and where did it happen, and how?]\n[What was done about it?]\n")
 	return b.String()

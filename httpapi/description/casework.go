@@ -192,12 +192,41 @@ var caseworkOperations = []Operation{
 		Query: []Parameter{
 			{Name: "state", Of: SARState("")},
 			{Name: "overdue", Of: "", Tags: `enum:"true false"`},
+			{Name: "txnId", Text: "only the newest report of this transaction", Of: ""},
 		},
 		Answers: []Answer{{Status: 200, Of: struct {
 			Data       []SARSummary `json:"data"`
 			NextCursor *string      `json:"nextCursor"`
 			AsOfIndex  int64        `json:"asOfIndex"`
 		}{}}},
+	},
+	{
+		Name: "openReport", Route: "POST /v1/sar", Tag: "reviews", Scope: Institution, Roles: "reviewer",
+		Summary:    "Open a suspicious activity report of any record",
+		Text:       "Whatever the verdict was and whatever became of the payment. An escalation opens one, too. A transaction has one report at a time that is not closed.",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			TxnID  string `json:"txnId" length:"-FieldMax" pattern:"\\S"`
+			By     string `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Reason string `json:"reason" length:"-TextMax" pattern:"\\S"`
+		}{}, Example: `{"txnId": "txn_ntpya6px", "by": "Carla", "reason": "paid in parts below the limit"}`},
+		Answers:  []Answer{{Status: 200, Of: SAROpened{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "already_open", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
+		Name: "writeNarrative", Route: "PUT /v1/sar/{txnId}/narrative", Tag: "reviews", Scope: Institution, Roles: "reviewer",
+		Summary:    "Write the narrative of a suspicious activity report",
+		Text:       "Each narrative is a leaf, so the one before it stays. A filed report's is not changed any more. A step that waits for its second person lapses, because it was proposed of another narrative.",
+		Parameters: "txnId timeout minIndex",
+		Body: &Body{Of: struct {
+			By        string  `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Narrative string  `json:"narrative" length:"-32768" pattern:"\\S" doc:"one that leaves a question in brackets open is kept, but is not finished"`
+			Replaces  *string `json:"replaces,omitempty" length:"-64" doc:"the narrativeSha256 of the narrative that was read; left out where nobody had written one. Another one is not overwritten"`
+		}{}, Example: `{"by": "Carla", "narrative": "From May to July three agents of one operator paid …", "replaces": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}`},
+		Answers:  []Answer{{Status: 200, Of: SARWritten{}}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "invalid_transition narrative_changed narrative_unfinished", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "showReport", Look: "suspicion", Route: "GET /v1/sar/{txnId}", Tag: "reviews", Scope: Institution, Roles: "reviewer auditor",
@@ -215,15 +244,14 @@ var caseworkOperations = []Operation{
 		Summary:    "Move a suspicious activity report on",
 		Parameters: "txnId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			To        SARState `json:"to"`
-			By        string   `json:"by" length:"-NameRunesMax" pattern:"\\S"`
-			Reason    *string  `json:"reason,omitempty" length:"-TextMax" doc:"required to close what was not filed"`
-			BsaID     *string  `json:"bsaId,omitempty" length:"-FieldMax" doc:"of the filing; required for FILED"`
-			Narrative *string  `json:"narrative,omitempty" length:"-32768"`
+			To     SARState `json:"to"`
+			By     string   `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Reason *string  `json:"reason,omitempty" length:"-TextMax" doc:"required to close what was not filed"`
+			BsaID  *string  `json:"bsaId,omitempty" length:"-FieldMax" doc:"of the filing; required for FILED"`
 		}{}, Example: `{"to": "FILED", "by": "Carla", "bsaId": "31000012345678"}`},
 		Answers:  []Answer{{Status: 200, Of: SARMove{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",
-		Codes:    Codes{404: "not_found", 409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{404: "not_found", 409: "invalid_transition narrative_changed narrative_unfinished", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "listAlerts", Look: "suspicion", Route: "GET /v1/alerts", Tag: "alerts", Scope: Institution, Roles: "reviewer auditor",

@@ -23,6 +23,8 @@ type QueueItem struct {
 	CpName            *string    `json:"cpName"`
 	CpWallet          *string    `json:"cpWallet"`
 	ScreenedAt        Time       `json:"screenedAt"`
+	ListVersion       int64      `json:"listVersion"`
+	OFACStale         bool       `json:"ofacStale,omitempty" doc:"the list was too old when this was judged"`
 	AgeSeconds        int64      `json:"ageSeconds"`
 	SLADueAt          *string    `json:"slaDueAt" format:"date-time" doc:"until when it may wait by the policy's review.sla"`
 	SLABreached       bool       `json:"slaBreached"`
@@ -107,7 +109,16 @@ type SARSummary struct {
 	OpenedAt    Time     `json:"openedAt"`
 	DueAt       Time     `json:"dueAt"`
 	Overdue     bool     `json:"overdue"`
-	EscalatedBy string   `json:"escalatedBy"`
+	EscalatedBy string   `json:"escalatedBy,omitempty" doc:"where an escalation opened it"`
+	OpenedBy    string   `json:"openedBy"`
+	Reason      *string  `json:"reason" doc:"why it was opened"`
+
+	NarrativeFinished bool `json:"narrativeFinished" doc:"somebody wrote it, and it leaves no question open"`
+
+	FiledAt Time     `json:"filedAt,omitempty" doc:"this and the next two: of a report that is FILED"`
+	FiledBy string   `json:"filedBy,omitempty"`
+	BsaID   string   `json:"bsaId,omitempty"`
+	Waits   *SARWait `json:"waits,omitempty" doc:"the step that waits for a second person"`
 
 	AgentID           string  `json:"agentId,omitempty" doc:"this and the next five: in the list"`
 	AgentName         string  `json:"agentName,omitempty"`
@@ -117,10 +128,37 @@ type SARSummary struct {
 	Amount            Number  `json:"amount,omitempty"`
 }
 
+type SARWait struct {
+	ProposalID string   `json:"proposalId"`
+	To         SARState `json:"to"`
+	By         string   `json:"by"`
+	ProposedAt Time     `json:"proposedAt"`
+	LapsesAt   Time     `json:"lapsesAt"`
+}
+
+type SAROpened struct {
+	TxnID    string   `json:"txnId"`
+	State    SARState `json:"state"`
+	OpenedAt Time     `json:"openedAt"`
+	DueAt    Time     `json:"dueAt"`
+	OpenedBy string   `json:"openedBy"`
+	Reason   string   `json:"reason"`
+	EventID  string   `json:"eventId"`
+}
+
+type SARWritten struct {
+	TxnID           string   `json:"txnId"`
+	State           SARState `json:"state"`
+	NarrativeSHA256 string   `json:"narrativeSha256" doc:"what the next narrative replaces"`
+	Finished        bool     `json:"finished" doc:"false: it leaves a question in brackets open, or is the skeleton, so the report cannot become READY"`
+	By              string   `json:"by"`
+	EventID         string   `json:"eventId"`
+	WrittenAt       Time     `json:"writtenAt"`
+}
+
 type SARPacket struct {
 	SARSummary
-	Notes   string  `json:"notes,omitempty"`
-	BsaID   *string `json:"bsaId"`
+	Notes   string `json:"notes,omitempty"`
 	History []struct {
 		At     Time     `json:"at"`
 		From   SARState `json:"from"`
@@ -129,6 +167,12 @@ type SARPacket struct {
 		Reason string   `json:"reason,omitempty"`
 		BsaID  string   `json:"bsaId,omitempty"`
 	} `json:"history"`
+	Narratives []struct {
+		At              Time   `json:"at"`
+		By              string `json:"by"`
+		NarrativeSHA256 string `json:"narrativeSha256"`
+		Finished        bool   `json:"finished"`
+	} `json:"narratives" doc:"that were written, the oldest first; each is a leaf"`
 	Subject  Free `json:"subject" free:"who it is about, as the record names them"`
 	Activity struct {
 		From          Time   `json:"from"`
@@ -141,9 +185,10 @@ type SARPacket struct {
 		Complete      bool   `json:"complete"`
 		Transactions  []Free `json:"transactions" each:"{\"x-free\": \"txnId, screenedAt, verdict, rule, amount, disposition\"}"`
 	} `json:"activity"`
-	Evidence         Free   `json:"evidence" free:"members of the record, and the listed parties it resembles"`
-	NarrativeIsDraft bool   `json:"narrativeIsDraft"`
-	Narrative        string `json:"narrative"`
+	Evidence         Free    `json:"evidence" free:"members of the record, and the listed parties it resembles"`
+	NarrativeIsDraft bool    `json:"narrativeIsDraft" doc:"nobody has finished it"`
+	NarrativeSHA256  *string `json:"narrativeSha256" doc:"null: nobody has written one, and the narrative is a skeleton from the records"`
+	Narrative        string  `json:"narrative"`
 }
 
 type SARMove struct {

@@ -51,7 +51,7 @@ type Learning struct {
 		Reversals struct {
 			Withdrawn int64 `json:"withdrawn" doc:"a second person took his decision back"`
 			Rejudged  int64 `json:"rejudged" doc:"he approved, and the payment was blocked when it was confirmed or redeemed"`
-			Reopened  int64 `json:"reopened" doc:"he approved, and a sanctions case was opened for the payment later"`
+			Reopened  int64 `json:"reopened" doc:"he approved, and a report or a sanctions case was opened for the payment later"`
 		} `json:"reversals"`
 		Rules []LearningRule `json:"rules"`
 	} `json:"officers"`

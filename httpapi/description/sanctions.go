@@ -3,7 +3,7 @@ package description
 var sanctionsOperations = []Operation{
 	{
 		Name: "listSanctionsCases", Look: "suspicion", Route: "GET /v1/sanctions/cases", Tag: "sanctions", Scope: Institution, Roles: "reviewer auditor",
-		Summary:    "Cases that a BLOCK because of sanctions opened",
+		Summary:    "Cases that a BLOCK because of sanctions opened, or an officer of a payment that went ahead",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
 			{Name: "state", Of: SanctionsState("")},
@@ -16,6 +16,22 @@ var sanctionsOperations = []Operation{
 		}{}}},
 	},
 	{
+		Name: "openSanctionsCase", Route: "POST /v1/sanctions/cases", Tag: "sanctions", Scope: Institution, Roles: "reviewer",
+		Summary:    "Open a case of a payment that went ahead",
+		Text:       "For example because the payee was listed later, or an approved hit was a true one. Each payment is a case of its own, due as others are. It counts as blocked property only if a step says what is blocked.",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			TxnID  string  `json:"txnId" length:"-FieldMax" pattern:"\\S"`
+			By     string  `json:"by" length:"-NameRunesMax" pattern:"\\S"`
+			Reason string  `json:"reason" length:"-TextMax" pattern:"\\S"`
+			UID    *string `json:"uid,omitempty" length:"-FieldMax" doc:"the listed party: of the list in force, or of the record's hits"`
+			Place  *string `json:"place,omitempty" length:"-FieldMax" doc:"instead of uid: an ISO 3166 code"`
+		}{}, Example: `{"txnId": "txn_ntpya6px", "by": "Carla", "reason": "the same date of birth as the entry of today", "uid": "27307"}`},
+		Answers:  []Answer{{Status: 200, Of: SanctionsOpened{}, Headers: "Replayed"}},
+		Refusals: "404 409",
+		Codes:    Codes{404: "not_found", 409: "already_open did_not_go_ahead", 422: "unknown_field missing_field invalid_field"},
+	},
+	{
 		Name: "showSanctionsCase", Look: "suspicion", Route: "GET /v1/sanctions/cases/{id}", Tag: "sanctions", Scope: Institution, Roles: "reviewer auditor",
 		Summary:    "One case: the comparison with the listed party, its payments and its history",
 		Parameters: "id consistency timeout minIndex",
@@ -25,7 +41,7 @@ var sanctionsOperations = []Operation{
 	},
 	{
 		Name: "showSanctionsReport", Look: "suspicion", Route: "GET /v1/sanctions/cases/{id}/report", Tag: "sanctions", Scope: Institution, Roles: "reviewer auditor",
-		Summary:    "The report of a case, with the members of 31 CFR 501.604(b) or 501.603(b)(1)",
+		Summary:    "The report of a case, with the members of 31 CFR 501.604(b) or 501.603(b)(1), or the account of a payment that went ahead",
 		Text:       "A draft, and no legal advice. What only the filer knows is marked toBeFilledIn.",
 		Parameters: "id consistency timeout minIndex",
 		Query:      []Parameter{{Name: "format", Text: "html: a page to print; csv: a table of the members", Of: "", Tags: `enum:"json html csv"`}},
@@ -76,6 +92,7 @@ type SanctionsCase struct {
 	CaseID            string         `json:"caseId"`
 	State             SanctionsState `json:"state"`
 	Kind              *SanctionsKind `json:"kind" doc:"null until an officer told it"`
+	WentAhead         bool           `json:"wentAhead" doc:"an officer opened it of a payment that went ahead: the money has gone"`
 	AgentID           string         `json:"agentId,omitempty" doc:"the root of the agents whose payments were blocked"`
 	AgentName         string         `json:"agentName,omitempty"`
 	OperatorLegalName string         `json:"operatorLegalName,omitempty"`
@@ -129,6 +146,24 @@ type SanctionsReport struct {
 		ToBeFilledIn bool     `json:"toBeFilledIn"`
 	} `json:"members"`
 	RecordsComplete bool `json:"recordsComplete"`
+}
+
+type SanctionsOpened struct {
+	CaseID     string         `json:"caseId"`
+	TxnID      string         `json:"txnId"`
+	State      SanctionsState `json:"state"`
+	OpenedAt   Time           `json:"openedAt"`
+	DueAt      Time           `json:"dueAt"`
+	AgentID    string         `json:"agentId,omitempty"`
+	UserID     string         `json:"userId,omitempty"`
+	UID        string         `json:"uid,omitempty"`
+	Place      string         `json:"place,omitempty"`
+	AmountUSDC Number         `json:"amountUSDC" doc:"what was paid"`
+	WentAhead  bool           `json:"wentAhead"`
+	CaseBefore string         `json:"caseBefore,omitempty"`
+	OpenedBy   string         `json:"openedBy"`
+	Reason     string         `json:"reason"`
+	EventID    string         `json:"eventId"`
 }
 
 type SanctionsMove struct {

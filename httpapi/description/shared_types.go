@@ -17,6 +17,7 @@ type Error struct {
 	CurrentVersion   int64         `json:"currentVersion,omitempty"`
 	AgentID          string        `json:"agentId,omitempty"`
 	FleetID          string        `json:"fleetId,omitempty"`
+	CaseID           string        `json:"caseId,omitempty"`
 	Disposition      string        `json:"disposition,omitempty"`
 	ReviewedAt       Time          `json:"reviewedAt,omitempty"`
 	State            string        `json:"state,omitempty"`
@@ -398,7 +399,7 @@ type (
 // scalars are the schemas of these types.
 var scalars = map[string]string{
 	"Time":             `{"type": "string", "format": "date-time", "description": "Log time, RFC 3339 in UTC with milliseconds.", "examples": ["2026-03-22T03:33:28.589Z"]}`,
-	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "permit_expired", "permit_used", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "permit_invalid", "permit_mismatch", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous", "passkey_required", "passkey_refused"]}`,
+	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "already_open", "did_not_go_ahead", "narrative_changed", "narrative_unfinished", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "permit_expired", "permit_used", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "permit_invalid", "permit_mismatch", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous", "passkey_required", "passkey_refused"]}`,
 	"Verdict":          `{"type": "string", "enum": ["PROCEED", "REVIEW", "BLOCK", "UNKNOWN"]}`,
 	"RuleCode":         `{"type": "string", "pattern": "^R[0-9]+_[A-Z_]+$", "examples": ["R10_SINGLE_TX_LIMIT"]}`,
 	"Status":           `{"type": "string", "enum": ["ACTIVE", "SUSPENDED", "REVOKED", "EXPIRED"]}`,
@@ -411,7 +412,7 @@ var scalars = map[string]string{
 	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
 	"SanctionsState":   `{"type": "string", "enum": ["OPEN", "TRUE_MATCH", "NOT_THE_PARTY", "REPORTED", "CLOSED"]}`,
-	"SanctionsKind":    `{"type": "string", "enum": ["rejected_transaction", "blocked_property"]}`,
+	"SanctionsKind":    `{"type": "string", "enum": ["rejected_transaction", "blocked_property", "processed_transaction"]}`,
 	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report", "unpermitted", "reconciliation_fault"]}`,
 	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
 	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,

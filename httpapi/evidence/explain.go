@@ -43,7 +43,7 @@ func replayRecord(c *border.Request) (border.Answer, error) {
 
 // replayConfirmations judges again each confirmation and redeem of a record, the oldest first.
 func replayConfirmations(c *border.Request, record uint64) (items []strictjson.Members, err error) {
-	newest, err := newestAbout(c, record)
+	newest, err := c.Judge.NewestAbout(record, c.Published().Disposition)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (e *Room) proveRecord(c *border.Request) (border.Answer, error) {
 	asTlog := strings.Contains(c.RequestHeader("Accept"), tlogProofType[0])
 	newest := l.Index // The newest leaf of the proof.
 	if !asTlog {
-		if newest, err = newestAbout(c, l.Index); err != nil {
+		if newest, err = c.Judge.NewestAbout(l.Index, c.Published().Disposition); err != nil {
 			return border.Answer{}, err
 		}
 	}
@@ -108,30 +108,6 @@ func listLater(c *border.Request, record, newest, size uint64) ([]strictjson.Mem
 	}
 	slices.Reverse(later)
 	return later, nil
-}
-
-// newestAbout returns the newest leaf about a record, which may be the record itself.
-func newestAbout(c *border.Request, record uint64) (uint64, error) {
-	view, err := c.Judge.View()
-	if err != nil {
-		return 0, err
-	}
-	newest := record
-	if row, found := view.Review(record); found {
-		newest = max(newest, row.Newest)
-	}
-	published := c.Published()
-	if disposition, decided := published.Disposition(record); decided {
-		newest = max(newest, disposition)
-		if report, found := view.SAR(disposition); found {
-			newest = max(newest, report.Later)
-		}
-	}
-	endings, err := c.Judge.Endings(record)
-	for _, ending := range endings {
-		newest = max(newest, ending)
-	}
-	return newest, err
 }
 
 // writeProof writes a leaf and its audit path. For a screening record it also writes the

@@ -18,7 +18,7 @@ import (
 var (
 	// foreignBooks matches citations of documents that are not here, or of numbers that no
 	// page has.
-	foreignBooks = regexp.MustCompile(`house\.md|second-look|decisions\.md|reliability, |reliability\.md|models\.md|style\.md|journeys\.md|neighbours\.md` +
+	foreignBooks = regexp.MustCompile(`house\.md|second-look\.md|decisions\.md|reliability, |reliability\.md|models\.md|style\.md|journeys\.md|neighbours\.md` +
 		`|\b[Dd]ecisions? \d+\.\d|\b[Dd]ecisions?, part|\b[Rr]ulings?,? (A-\d|\d)|\bA-\d\d\b|\bpart [A-D]\b|statement \d+[a-z]? of the plan`)
 
 	citedDecision  = regexp.MustCompile(`\b[Dd]ecisions? (\d{1,4})((?:, (?:no\. \d+|"[^"]+"))?)`)

@@ -27,6 +27,7 @@ var fieldHands = map[string]struct {
 	"fsm.core.now":                 {115, "log time, set by the entry alone and read by every part"},
 	"fsm.core.limits":              {108, "immutable; of the format"},
 	"fsm.core.settings":            {89, "an immutable value, replaced by one function"},
+	"fsm.core.ids":                 {60, "the names of what leaves tell of; replaced by one function"},
 	"fsm.Settings.Genesis":         {61, "a member of an immutable value"},
 	"fsm/wire.Result.Code":         {56, "a member of a plain value"},
 	"engine.AgentProfile.Slot":     {55, "a member of an immutable value"},

@@ -32,6 +32,9 @@ type TableLimits struct {
 	SanctionsCases                   int // Sanctions cases that somebody must still work on, or whose property is blocked.
 	Works                            int // Claims of what is no review.
 	Drafts, DraftsOfPerson           int
+	SecondLooks                      int // Second looks, open and ended.
+	SecondLooksHeld                  int // Of those, how many somebody has in hand.
+	SecondLookKnown                  int // Persons who may not make one: who decided, and who gave it back.
 	DraftFields                      int
 	DraftBytes                       int // Of the text, and of all fields together.
 	ProposedActs                     int // Open proposals that keep the record which would be applied, each of RecordBytes at most.
@@ -93,6 +96,8 @@ type TimeLimits struct {
 	IdempotencyKept     Time
 	ClaimLease          Time
 	DraftKept           Time
+	SecondLookKept      Time // How long a second look is open, from the beginning of the day of the decision.
+	SecondLookLease     Time // How long a person has one in hand.
 	Overlap             Time
 	ReferenceKept       Time
 	ProposalKept        Time
@@ -129,6 +134,7 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		ListHistory: 256, ListsStaged: 2, ListLeft: 20, Removed: 1024, LogLines: 64,
 		Holds: 4_194_304, Outcomes: 1_048_576, References: 1_048_576,
 		Proposals: 65_536, ProposedActs: 512, Alerts: 65_536, SanctionsAlerts: 65_536, SanctionsCases: 65_536, SARs: 1_048_576,
+		SecondLooks: 16_384, SecondLooksHeld: 256, SecondLookKnown: 16,
 		Works: 16_384, Drafts: 2048, DraftsOfPerson: 100, DraftFields: 64, DraftBytes: 16_384,
 		Webhooks: 1000, DeadLetters: 65_536, WebhooksOfOperator: 32, Dues: 67_108_864, Epochs: 64,
 		Statuses:   67_108_864,
@@ -179,6 +185,8 @@ var limitsByFormat = fillLimits([FormatNewest + 1]*Limits{
 		IdempotencyKept:     24 * Hour,
 		ClaimLease:          10 * Minute,
 		DraftKept:           14 * DayLength,
+		SecondLookKept:      8 * DayLength,
+		SecondLookLease:     Hour,
 		Overlap:             168 * Hour,
 		ReferenceKept:       30 * DayLength,
 		ProposalKept:        24 * Hour,

@@ -64,6 +64,8 @@ type Policy struct {
 
 	Passkeys Acts `cbor:"57,keyasint,omitempty"` // passkeys: what a person signs with a passkey; default nothing.
 
+	SecondLook *SecondLook `cbor:"58,keyasint,omitempty"` // review.secondLook; nil: no decision is looked at again.
+
 	OperatorCaps *OperatorCaps `cbor:"36,keyasint,omitempty"` // operators.caps; nil: none.
 }
 
@@ -125,6 +127,9 @@ func (p *Policy) LimitOf(own *USD) USD {
 // SetsRulesOf reports whether every rule that the policy mentions is in a rule set.
 func (p *Policy) SetsRulesOf(set *RuleSet) bool {
 	if p.FourEyes != nil && !set.HasAll(p.FourEyes.Rules) {
+		return false
+	}
+	if p.SecondLook != nil && !set.HasAll(p.SecondLook.Rules) {
 		return false
 	}
 	for id, mode := range p.Modes {

@@ -27,7 +27,8 @@ import (
 //	 "paymentRef": {"once": "review|off"},
 //	 "review": {"requireNotes": false, "fourEyes": {"minAmount": 10000, "rules": ["R21"]},   {}: every review
 //	            "sla": "24h",                                how long one may wait
-//	            "approvalLapse": "24h"},                     how long an approval is good
+//	            "approvalLapse": "24h",                      how long an approval is good
+//	            "secondLook": {"basisPoints": 250, "rules": ["R21"]}},   how many decisions another officer looks at again; no rules: any
 //	 "settlement": "settler|self",                           who may give back what counts
 //	 "holds": {"onExpiry": "count|return", "alert": {"count": 1, "amount": 1000}},
 //	 "permits": {"audience": "https://pay.example.org",      for whom a permit is if the call does not say
@@ -229,6 +230,8 @@ func (r *documentReader) readReview(param string, value json.RawMessage, policy 
 			policy.FourEyes = r.readFourEyes(path, value)
 		case "sla":
 			policy.ReviewSLA = r.readDuration(path, value, reviewSLAMin, reviewSLAMax)
+		case "secondLook":
+			policy.SecondLook = r.readSecondLook(path, value)
 		case "approvalLapse":
 			policy.ApprovalLapse = r.readDuration(path, value, approvalLapseMin, approvalLapseMax)
 		default:
@@ -271,15 +274,7 @@ func (r *documentReader) readFourEyes(param string, value json.RawMessage) *Four
 		case "minAmount":
 			two.MinAmount, amount = r.readUSD(path, value), true
 		case "rules":
-			for i, element := range r.readList(path, value, len(r.rules.Rules)) {
-				word, _ := r.readText(elementOf(path, i), element)
-				id, known := r.rules.RuleByCode(word)
-				if !known || r.rules.Rule(id).Verdict != Review {
-					r.addError(elementOf(path, i), "is not a rule that reviews")
-					continue
-				}
-				two.Rules |= 1 << id
-			}
+			two.Rules = r.readReviewing(path, value)
 		default:
 			r.addUnknown(path)
 		}
@@ -288,6 +283,20 @@ func (r *documentReader) readFourEyes(param string, value json.RawMessage) *Four
 		two.MinAmount = 0
 	}
 	return two
+}
+
+// readReviewing reads a list of rules that review.
+func (r *documentReader) readReviewing(param string, value json.RawMessage) (rules uint32) {
+	for i, element := range r.readList(param, value, len(r.rules.Rules)) {
+		word, _ := r.readText(elementOf(param, i), element)
+		id, known := r.rules.RuleByCode(word)
+		if !known || r.rules.Rule(id).Verdict != Review {
+			r.addError(elementOf(param, i), "is not a rule that reviews")
+			continue
+		}
+		rules |= 1 << id
+	}
+	return rules
 }
 
 // readModes reads {"R17":"off"} or {"R17":{"mode":"off"}}; rules by short name or code.

@@ -48,6 +48,7 @@ func Widens(old, new *Policy) []string {
 	note(fewerEyes(old.eyes(), new.eyes()), "review.fourEyes")
 	note(old.ReviewSLA != 0 && (new.ReviewSLA == 0 || new.ReviewSLA > old.ReviewSLA), "review.sla")
 	note(new.ApprovalLapse > old.ApprovalLapse, "review.approvalLapse")
+	note(new.SecondLook.narrower(old.SecondLook), "review.secondLook")
 	note(new.SettlementSelf && !old.SettlementSelf, "settlement")
 	note(new.HoldsReturn && !old.HoldsReturn, "holds.onExpiry")
 	note(new.PermitNeed.strictness() < old.PermitNeed.strictness(), "permits.required")

@@ -152,7 +152,7 @@ func (m *desk) applyAlert(b *wire.Alert, r *wire.Result) {
 }
 
 func (m *desk) openFound(b *wire.Alert, r *wire.Result) {
-	if leaf.AlertName(b.Kind) == "" || isAboutLook(b.Kind) || b.Kind == wire.AlertReport || !m.soundSubject(b) {
+	if leaf.AlertName(b.Kind) == "" || isAboutLook(b.Kind) || b.Kind == wire.AlertReport || b.Kind == wire.AlertSecondLook || !m.soundSubject(b) {
 		refuse(r, wire.RefusedMalformed)
 		return
 	}

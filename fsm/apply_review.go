@@ -33,6 +33,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	if b.Disposition == wire.Approved && m.payments.goesStale(b, r) {
 		return
 	}
+	proposer := m.proposerOn(b.Leaf)
 	who, counts := m.settlePersons(m.dispositionAct(b), &b.Common, r)
 	if !counts {
 		return
@@ -55,7 +56,7 @@ func (m *desk) applyDisposition(b *wire.Disposition, r *wire.Result) {
 	m.out.Dispositions = append(m.out.Dispositions, LeafLink{Leaf: b.Leaf, Later: later})
 	event := leaf.Dispositioned{
 		Reviewed: m.describeReviewed(b.Leaf), Disposition: dispositionNames[b.Disposition], ReviewedAt: m.now,
-		SAREscalated: b.Disposition == wire.EscalateSAR, HadReport: hadReport, Persons: who,
+		SAREscalated: b.Disposition == wire.EscalateSAR, HadReport: hadReport, Persons: who, SecondLook: m.lookAgain(b, proposer),
 	}
 	if b.Disposition == wire.Approved {
 		event.OverLimitApproved, event.PayBy, event.NotHeld = &over, payBy, notHeld

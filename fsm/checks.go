@@ -52,7 +52,7 @@ func (m *registry) soundFleet(p *engine.FleetProfile) bool {
 }
 
 func (m *rulebook) soundPolicy(p *engine.Policy) bool {
-	return p.Possession.Sound() && p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && p.ApprovalLapse >= 0 && p.ApprovalLapse <= m.limits.Retention && soundLimit(p.UnresolvedSum) && soundLimit(p.OperatorDaily) && p.ReconcilesSoundly() && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
+	return p.Possession.Sound() && p.SecondLook.Sound() && p.SetsRulesOf(m.settings.Rules()) && p.ReviewSLA >= 0 && p.ReviewSLA <= m.limits.Retention && p.ApprovalLapse >= 0 && p.ApprovalLapse <= m.limits.Retention && soundLimit(p.UnresolvedSum) && soundLimit(p.OperatorDaily) && p.ReconcilesSoundly() && m.soundWhitelist(p.Whitelist) && m.soundHours(p.Hours)
 }
 
 // soundSigningKey tells whether a signing key's id needs no escapes in a leaf, and whether

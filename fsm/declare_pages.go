@@ -36,6 +36,7 @@ type (
 	sarPage        = [16]SARRow
 	sanctionsPage  = [8]SanctionsRow
 	workPage       = [16]workRow
+	secondLookPage = [8]SecondLookRow
 	draftPage      = [8]draftRow
 	cursorPage     = [16]cursorRow
 	deadLetterPage = [16]deadLetterRow

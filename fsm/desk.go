@@ -52,11 +52,13 @@ type deskTables struct {
 	cases        Table[SanctionsRow, sanctionsPage]
 	works        Table[workRow, workPage]
 	drafts       Table[draftRow, draftPage]
+	secondLooks  Table[SecondLookRow, secondLookPage]
 
 	openReviews int         // Derived from reviews.
 	alertsOpen  AlertCounts // Derived from alerts.
 	actsKept    int         // Open proposals that keep their record; derived from proposals.
 	overdueTold uint64      // Every review before this position that became overdue has been reported.
+	looksOver   uint64      // Every second look before this position that lapsed has been told.
 	sarsTold    uint64      // Every report before this position that was due soon has been reported.
 }
 
@@ -108,6 +110,7 @@ var deskDeclarations = []declaration{
 	sanctionsDeclaration,
 	workDeclaration,
 	draftDeclaration,
+	secondLookDeclaration,
 }
 
 // deskDerived are the tables that are derived from others.

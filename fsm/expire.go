@@ -27,6 +27,7 @@ func (m *Machine) applyTick(body []byte, r *wire.Result) {
 	m.keys.retireKeys()
 	m.ledger.expireHolds()
 	m.desk.lapseProposals()
+	m.desk.lapseLooks()
 	m.desk.tellOverdue()
 	m.desk.tellSARs()
 	m.keys.forgetDeadLetters()

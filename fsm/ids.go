@@ -33,6 +33,7 @@ const (
 	domainStatus
 	domainProposal
 	domainCase
+	domainLook
 )
 
 const (
@@ -201,6 +202,33 @@ func (d *IDs) ProposalID(leaf uint64) string {
 
 // CaseID returns case_ and 12 base32 characters for the leaf that opened a sanctions case.
 func (d *IDs) CaseID(leaf uint64) string { return d.encode32("case_", domainCase, d.ofLeaf(leaf)) }
+
+// LookID returns look_ and 12 base32 characters for the disposition that a second look is at. It tells
+// nothing of the record.
+func (d *IDs) LookID(decision uint64) string {
+	return d.encode32("look_", domainLook, d.ofLeaf(decision))
+}
+
+// LookNumber returns the number of that id, and LookOfNumber the leaf of such a number.
+func (d *IDs) LookNumber(decision uint64) uint64 {
+	return d.permuteNumber(domainLook, agentBits, d.ofLeaf(decision))
+}
+
+func (d *IDs) LookOfNumber(number uint64) (uint64, bool) {
+	if number >= 1<<agentBits {
+		return 0, false
+	}
+	return d.leafOf(d.invertNumber(domainLook, agentBits, number))
+}
+
+// ParseLook returns the leaf index of the disposition that a second look is at.
+func (d *IDs) ParseLook(text string) (uint64, bool) {
+	v, ok := d.decode32("look_", text, domainLook)
+	if !ok {
+		return 0, false
+	}
+	return d.leafOf(v)
+}
 
 // ParseCase returns the leaf index of a sanctions case's id.
 func (d *IDs) ParseCase(text string) (uint64, bool) {

@@ -251,6 +251,8 @@ func (m *Machine) applyOfficersWork(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.desk.applyWork)
 	case wire.KindDraft:
 		applyBody(m, record.Body, r, m.desk.applyDraft)
+	case wire.KindSecondLook:
+		applyBody(m, record.Body, r, m.desk.applySecondLook)
 	case wire.KindConfirm:
 		applyBody(m, record.Body, r, m.applyConfirm)
 	default:

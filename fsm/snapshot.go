@@ -70,6 +70,7 @@ const (
 	sectionWorks
 	sectionDrafts
 	sectionPasskeys
+	sectionSecondLooks
 	sectionEnd uint16 = 0xffff
 )
 
@@ -105,6 +106,7 @@ type snapshotMeta struct {
 	FleetFirst uint64        `cbor:"26,keyasint"`
 	FleetNext  uint64        `cbor:"27,keyasint"`
 	UsedFrom   uint64        `cbor:"20,keyasint,omitempty"` // The leaf from which on all uses of payment references are in the table.
+	LooksOver  uint64        `cbor:"28,keyasint,omitempty"` // Every second look before this position that lapsed has been told.
 	Overdue    uint64        `cbor:"16,keyasint,omitempty"` // Every review before this position that became overdue has been reported.
 }
 

@@ -84,28 +84,29 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/backtests":      {`{"policy":{},"from":"2026-03-21","to":"2026-03-22"}`, `{"listSnapshotId":"$snapshot","from":"2026-03-21"}`},
 	"POST /v1/policy/shadow":  {`{"policy":{},"days":1}`, `{"listSnapshotId":"$snapshot"}`},
 
-	"POST /v1/policy/shadow/{id}/promote": {`{$why}`},
-	"POST /v1/reviews/{txnId}":            {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
-	"POST /v1/reviews/{txnId}/withdraw":   {`{"reviewedBy":"Ann","reason":"r"}`},
-	"POST /v1/sanctions/cases/{id}/move":  {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","action":"b","valueUSD":1}}`},
-	"POST /v1/sar":                        {`{"txnId":"$paid","by":"Ann","reason":"r"}`},
-	"PUT /v1/sar/{txnId}/narrative":       {`{"by":"Ann","narrative":"n","replaces":"0000000000000000000000000000000000000000000000000000000000000000"}`},
-	"POST /v1/sanctions/cases":            {`{"txnId":"$paid","by":"Ann","reason":"r","uid":"100"}`, `{"txnId":"$paid","by":"Ann","reason":"r","place":"IR"}`},
-	"POST /v1/sar/{txnId}/move":           {`{"to":"FILED","by":"Ann","reason":"r","bsaId":"31000000000001"}`},
-	"POST /v1/alerts/acknowledge":         {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
-	"POST /v1/alerts/{id}/acknowledge":    {`{"by":"Ann","reason":"r"}`},
-	"POST /v1/queue/bulk":                 {`{"txnIds":["$review"],"disposition":"REJECTED","reviewedBy":"Ann","notes":"n"}`},
-	"POST /v1/inbox/{itemId}/claim":       {`{"assignee":"Ann"}`, `{"by":"Ann"}`, `{"reviewedBy":"Ann"}`},
-	"POST /v1/inbox/{itemId}/release":     {`{"by":"Ann","force":true}`, `{"assignee":"Ann","force":true}`, `{"reviewedBy":"Ann","force":true}`},
-	"POST /v1/inbox/{itemId}/assign":      {`{"assignee":"Ann","by":"Bob"}`, `{"assignee":"Ann","reviewedBy":"Bob"}`},
-	"POST /v1/inbox/{itemId}/comment":     {`{"comment":"c","by":"Bob"}`, `{"comment":"c","assignee":"Bob"}`, `{"comment":"c","reviewedBy":"Bob"}`},
-	"PUT /v1/drafts/{name}":               {`{"text":"t","fields":{"notes":"n"}}`},
-	"POST /v1/parties/{partyId}/decide":   {`{"disposition":"REJECTED","reviewedBy":"Ann","notes":"n","only":["$held"]}`},
-	"POST /v1/search":                     {`{"q":"Paper"}`},
-	"POST /v1/queue/{txnId}/claim":        {`{"assignee":"Ann"}`, `{"by":"Ann"}`, `{"reviewedBy":"Ann"}`},
-	"POST /v1/queue/{txnId}/release":      {`{"by":"Ann","force":true}`, `{"assignee":"Ann","force":true}`, `{"reviewedBy":"Ann","force":true}`},
-	"POST /v1/queue/{txnId}/assign":       {`{"assignee":"Ann","by":"Bob"}`, `{"assignee":"Ann","reviewedBy":"Bob"}`},
-	"POST /v1/queue/{txnId}/comment":      {`{"comment":"c","by":"Bob"}`, `{"comment":"c","assignee":"Bob"}`, `{"comment":"c","reviewedBy":"Bob"}`},
+	"POST /v1/policy/shadow/{id}/promote":     {`{$why}`},
+	"POST /v1/reviews/{txnId}":                {`{"disposition":"APPROVED","reviewedBy":"Ann","notes":"n"}`},
+	"POST /v1/reviews/{txnId}/withdraw":       {`{"reviewedBy":"Ann","reason":"r"}`},
+	"POST /v1/sanctions/cases/{id}/move":      {`{"to":"TRUE_MATCH","by":"Ann","reason":"r","notes":"n","kind":"blocked_property","property":{"party":"P","description":"d","location":"l","authority":"a","action":"b","valueUSD":1}}`},
+	"POST /v1/sar":                            {`{"txnId":"$paid","by":"Ann","reason":"r"}`},
+	"PUT /v1/sar/{txnId}/narrative":           {`{"by":"Ann","narrative":"n","replaces":"0000000000000000000000000000000000000000000000000000000000000000"}`},
+	"POST /v1/sanctions/cases":                {`{"txnId":"$paid","by":"Ann","reason":"r","uid":"100"}`, `{"txnId":"$paid","by":"Ann","reason":"r","place":"IR"}`},
+	"POST /v1/sar/{txnId}/move":               {`{"to":"FILED","by":"Ann","reason":"r","bsaId":"31000000000001"}`},
+	"POST /v1/alerts/acknowledge":             {`{"alertIds":["$alert"],"by":"Ann","reason":"r"}`},
+	"POST /v1/alerts/{id}/acknowledge":        {`{"by":"Ann","reason":"r"}`},
+	"POST /v1/queue/bulk":                     {`{"txnIds":["$review"],"disposition":"REJECTED","reviewedBy":"Ann","notes":"n"}`},
+	"POST /v1/inbox/{itemId}/claim":           {`{"assignee":"Ann"}`, `{"by":"Ann"}`, `{"reviewedBy":"Ann"}`},
+	"POST /v1/inbox/{itemId}/release":         {`{"by":"Ann","force":true}`, `{"assignee":"Ann","force":true}`, `{"reviewedBy":"Ann","force":true}`},
+	"POST /v1/inbox/{itemId}/assign":          {`{"assignee":"Ann","by":"Bob"}`, `{"assignee":"Ann","reviewedBy":"Bob"}`},
+	"POST /v1/inbox/{itemId}/comment":         {`{"comment":"c","by":"Bob"}`, `{"comment":"c","assignee":"Bob"}`, `{"comment":"c","reviewedBy":"Bob"}`},
+	"PUT /v1/drafts/{name}":                   {`{"text":"t","fields":{"notes":"n"}}`},
+	"POST /v1/parties/{partyId}/decide":       {`{"disposition":"REJECTED","reviewedBy":"Ann","notes":"n","only":["$held"]}`},
+	"POST /v1/search":                         {`{"q":"Paper"}`},
+	"POST /v1/queue/{txnId}/claim":            {`{"assignee":"Ann"}`, `{"by":"Ann"}`, `{"reviewedBy":"Ann"}`},
+	"POST /v1/queue/{txnId}/release":          {`{"by":"Ann","force":true}`, `{"assignee":"Ann","force":true}`, `{"reviewedBy":"Ann","force":true}`},
+	"POST /v1/queue/{txnId}/assign":           {`{"assignee":"Ann","by":"Bob"}`, `{"assignee":"Ann","reviewedBy":"Bob"}`},
+	"POST /v1/queue/{txnId}/comment":          {`{"comment":"c","by":"Bob"}`, `{"comment":"c","assignee":"Bob"}`, `{"comment":"c","reviewedBy":"Bob"}`},
+	"POST /v1/learning/second-looks/{lookId}": {`{"disposition":"REJECTED","reviewedBy":"Ann","reason":"r"}`},
 	"POST /v1/queue/next": {`{"assignee":"Ann","filter":{"state":"open","rule":"R10","agentId":"$agent","operator":"Acme Inc","minAmount":1,"maxAmount":1000,` +
 		`"from":"2026-03-01","to":"2026-04-01","q":"Acme","slaBreached":false,"sort":"age","payeeOf":"$held"}}`, `{"by":"Ann","filter":{"state":"claimed","assignee":"Zoe"}}`, `{"reviewedBy":"Ann","skip":["txn_00000000"]}`},
 
@@ -318,6 +319,9 @@ func requireRead(t *testing.T, o *contract.Operation, body string, seen map[stri
 		}
 	}
 	path := strings.ReplaceAll(words.Replace(spoiltPath(o.Path)), "$job", job)
+	if strings.Contains(path, "{lookId}") {
+		path = strings.Replace(path, "{lookId}", n.lookInHand(words.Replace("$review")), 1)
+	}
 	decoder := json.NewDecoder(strings.NewReader(words.Replace(body)))
 	decoder.UseNumber()
 	var value any

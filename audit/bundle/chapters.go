@@ -191,13 +191,13 @@ func dollars(literal string) string {
 // addStep adds to the chapter of a decision what happened to it.
 func (c *contents) addStep(r *examine.Record) error {
 	var said struct {
-		ReviewedLeaf, ScreenedLeaf                                              *uint64
-		Type, Disposition, From, To, State, Verdict, Assignee, ProposedBy       string
-		Notes, Comment, Reason, Narrative, ConfirmedFor                         string
-		ReviewedBy, ReviewedByKey, By, Actor, ActorKeyId, ConfirmedByKey, BsaID string
-		Persons                                                                 []string
-		Alone                                                                   bool
-		AmountUSDC                                                              json.Number
+		ReviewedLeaf, ScreenedLeaf                                                           *uint64
+		Type, Disposition, SecondDisposition, From, To, State, Verdict, Assignee, ProposedBy string
+		Notes, Comment, Reason, Narrative, ConfirmedFor                                      string
+		ReviewedBy, ReviewedByKey, By, Actor, ActorKeyId, ConfirmedByKey, BsaID              string
+		Persons                                                                              []string
+		Alone, Agrees                                                                        bool
+		AmountUSDC                                                                           json.Number
 	}
 	if err := json.Unmarshal(r.Raw, &said); err != nil {
 		return err
@@ -211,7 +211,7 @@ func (c *contents) addStep(r *examine.Record) error {
 	}
 	one := c.chapterOf[*of]
 	step := Step{Leaf: r.Index, Time: r.Time, What: wordKind(r.Kind, said.Type)}
-	detail := join(" ", said.Disposition, said.Verdict, said.State)
+	detail := join(" ", said.Disposition, said.SecondDisposition, said.Verdict, said.State)
 	if said.To != "" {
 		detail = join(" ", "from", orNothing(said.From), "to", said.To)
 	}
@@ -220,6 +220,9 @@ func (c *contents) addStep(r *examine.Record) error {
 	}
 	if said.AmountUSDC != "" {
 		detail = join(", ", detail, dollars(said.AmountUSDC.String()))
+	}
+	if r.Kind == leaf.KindLookAnswered && !said.Agrees {
+		detail += ", which is not what was decided"
 	}
 	step.What = join(": ", step.What, detail)
 	step.Who = join(", ", said.ReviewedBy, said.By, said.Actor, join(" ", "key", firstOf(said.ReviewedByKey, said.ActorKeyId)))
@@ -280,6 +283,7 @@ var kindWords = map[string]string{
 	leaf.KindClaimed: "taken", leaf.KindAssigned: "given", leaf.KindReleased: "given back", leaf.KindSAROpened: "a suspicious activity report was opened", leaf.KindSARWritten: "its narrative was written", leaf.KindSARMoved: "suspicious activity report", leaf.KindHoldSettled: "paid", leaf.KindHoldReleased: "not paid",
 	leaf.KindPaymentConfirmed: "judged again before it was paid", leaf.KindPaymentRedeemed: "judged again when it was paid",
 	leaf.DueReviewSLA.String(): "waited for longer than the policy allows", leaf.DueProposal.String(): "the proposal lapsed", leaf.DueApproval.String(): "the approval lapsed", leaf.DueHold.String(): "the hold ended",
+	leaf.KindLookAnswered: "looked at again by an officer who did not know what was decided", leaf.DueLook.String(): "nobody looked at it again in time",
 	leaf.DueUnresolved.String(): "nobody said what became of it", leaf.DueSAR.String(): "the report is due soon",
 }
 

@@ -7,13 +7,14 @@ import {partyLink} from './names.js';
 import {ask as askFor} from './ask.js';
 import {signs} from './who.js';
 import {actions} from './actions.js';
+import {verbs} from './decide.js';
 
 const every = 5000;
 const bulkMax = 100;
 export const kinds = {
   retro_hit: 'Named by a newer list', late_settle: 'Settled late', over_limit: 'Above a limit', not_allowed: 'Paid, not allowed',
   list_quarantine: 'Entities put aside', operator_listed: 'Operator listed', list_left: 'Left the list', unresolved_payment: 'Outcome not known', admin_token_used: 'Admin token used', many_dry_runs: 'Many dry runs', names_probed: 'Names probed',
-  done_alone: 'Done alone', sanctions_report: 'Report overdue', unpermitted: 'Paid without leave taken', reconciliation_fault: 'Rail and log differ',
+  done_alone: 'Done alone', sanctions_report: 'Report overdue', unpermitted: 'Paid without leave taken', reconciliation_fault: 'Rail and log differ', second_look: 'Two officers differ',
 };
 
 /** payment is what can be acted on of an alert: where it was paid, the money may have gone. */
@@ -27,6 +28,7 @@ function about(alert) {
     alert.agentId && partyLink(alert.agentId, alert.agentName), alert.userId && partyLink(alert.userId),
     alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
     alert.class && h('span', null, `${alert.rail}: ${alert.class}${alert.gap ? ` (${alert.gap})` : ''}${alert.settlement ? `, settlement ${alert.settlement}` : ''}${alert.statement ? `, statement ${alert.statement}` : ''}`), ...(alert.txnIds ?? []).map((txn) => h('a', {href: `/console/case/${txn}`}, txn)),
+    alert.lookId && h('a', {href: `/console/look/${alert.lookId}`}, `decided ${verbs[alert.firstDisposition]?.done ?? alert.firstDisposition}, second look ${verbs[alert.secondDisposition]?.done ?? alert.secondDisposition}`),
     alert.lookedOn && h('span', null, `${alert.lookedBy ?? 'the admin token'} on ${alert.lookedOn}, ${count(alert.lookCount)} ${alert.lookCount === 1 ? 'call' : 'calls'}`),
     alert.listVersion && h('a', {href: alert.retroId ? `/console/foresight/retro/${alert.retroId}` : '/console/lists'}, `list version ${alert.listVersion}`)].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
 }

@@ -20,6 +20,7 @@ import {showCleared} from './cleared.js';
 import {showProposals} from './proposals.js';
 import {showForesight, showBacktest, showShadow, showRetro} from './foresight.js';
 import {showLearning} from './learning.js';
+import {showLook} from './look.js';
 
 import {showPeople} from './people.js';
 import {showPasskeys} from './passkeys.js';
@@ -38,6 +39,7 @@ const pages = [
   {path: 'reports', group: 'Work', title: 'Reports', show: showReports, roles: reader, whole: true},
   {path: 'sanctions', group: 'Work', title: 'Sanctions', show: showSanctions, roles: reader, whole: true},
   {path: 'sanctions/:id', title: 'Sanctions case', show: showSanctionsCase, hidden: true, roles: reader, whole: true},
+  {path: 'look/:id', group: 'Work', title: 'Second look', show: showLook, hidden: true, roles: reader, whole: true},
   {path: 'proposals', group: 'Work', title: 'Proposals', show: showProposals, roles: ['reviewer', 'auditor', 'policy'], whole: true},
   {path: 'party', group: 'Parties', title: 'Parties', show: showParties, roles: reader, whole: true},
   {path: 'party/:id', group: 'Parties', title: 'Party', show: showParty, hidden: true, roles: reader, whole: true},
@@ -120,6 +122,10 @@ async function show() {
     say(`${found.page.title} shown`);
   } catch (error) {
     if (mine !== turn || !api.who().signedIn) return;
+    if (error.code === 'second_look_in_hand') { // Whoever has one in hand is shown nothing else.
+      go(`/console/look/${error.body.lookId}`);
+      return;
+    }
     put(main, h('h1', null, error.status === 404 ? 'Not found' : 'This did not work'), h('p', {class: 'note bad'}, error.message),
       h('button', {onclick: show}, 'Try again'));
   }

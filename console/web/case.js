@@ -142,7 +142,7 @@ async function spend(record) {
     h('p', {class: 'quiet'}, `Single payments up to ${money(limits.maxSingleTxUSDC)}.`));
 }
 
-function parties(record) {
+export function parties(record) {
   const chain = (record.chain ?? []).map((x) => (typeof x === 'string' ? x : x.agentId));
   const q = record._request ?? {};
   return h('section', {class: 'card'}, h('h2', null, 'Who pays whom'),

@@ -25,6 +25,7 @@ const words = {
   'sanctions.blocked_again': 'Blocked again, though found not to be the party', 'sanctions.due_soon': 'Report of a sanctions case is due soon', 'sanctions.moved': 'Sanctions case moved on', 'sanctions.opened': 'Sanctions case opened', 'sanctions.overdue': 'Report of a sanctions case is overdue',
   'sar.due_soon': 'Report is due soon', 'sar.filed': 'Report filed', 'sar.moved': 'Report moved on', 'sar.narrative': 'Narrative of a report written', 'sar.opened': 'Report opened',
   'screen.block': 'Payment blocked', 'screen.proceed': 'Payment proceeds', 'screen.review': 'Payment waits for review', 'screen.unknown': 'Payment with an unknown credential',
+  'second_look.answered': 'Second look answered', 'second_look.lapsed': 'Nobody answered a second look',
   'signing_key.active': 'Signing key signs from now on', 'signing_key.added': 'Signing key added', 'signing_key.revoked': 'Signing key revoked',
   'user.erased': 'Data of a user erased', 'user.registered': 'User registered', 'user.reinstated': 'User reinstated', 'user.reissued': 'Credential of a user issued anew', 'user.revoked': 'User revoked', 'user.suspended': 'User suspended',
   'webhook.changed': 'Webhook changed', 'webhook.dead_letter': 'Webhook gave up on an event',

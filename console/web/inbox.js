@@ -12,11 +12,11 @@ const every = 5000;
 const size = 50;
 const most = 500; // The API's largest page: beyond it a row is asked about by itself.
 const wanted = ['kind', 'assignee', 'waitsForMe', 'rule', 'partyId', 'q'];
-export const kinds = {review: 'Review', block: 'Sanctions case', alert: 'Alert', retro: 'Named by a newer list', report: 'Report'};
+export const kinds = {review: 'Review', block: 'Sanctions case', alert: 'Alert', retro: 'Named by a newer list', report: 'Report', look: 'Second look'};
 
 /** home is where a piece of work is worked on. */
 export const home = (item) => ({
-  review: `/console/case/${item.txnId}`, block: `/console/sanctions/${item.caseId}`, alert: `/console/alerts#${item.alertId}`, retro: `/console/alerts?kind=retro_hit#${item.alertId}`, report: `/console/reports#${item.txnId}`,
+  review: `/console/case/${item.txnId}`, block: `/console/sanctions/${item.caseId}`, alert: `/console/alerts#${item.alertId}`, retro: `/console/alerts?kind=retro_hit#${item.alertId}`, report: `/console/reports#${item.txnId}`, look: `/console/look/${item.lookId}`,
 })[item.kind];
 
 /** target names whom or what a piece of work hit. */
@@ -31,8 +31,17 @@ function clock(item) {
   return item.overdue ? [badge('overdue'), ' since ', when(item.dueAt)] : ['due ', when(item.dueAt)];
 }
 
+/** lookRow is the row of a second look: nothing in it says which case it is. */
+const lookRow = (item) => h('div', {class: 'rowbody'},
+  h('div', {class: 'line'}, h('a', {href: home(item)}, h('span', {class: 'to'}, 'A decision to look at again')), badge(kinds.look)),
+  h('div', {class: 'line quiet'}, h('span', null, item.text), h('span', null, clock(item))),
+  item.assignee && h('div', {class: 'line'}, h('span', null, badge('claimed'), ` by ${item.assignee === officer() ? 'you' : item.assignee}`, item.leaseUntil && [' until ', when(item.leaseUntil)])),
+  h('p', {class: 'why quiet'}, h('strong', null, `Rank ${item.rank.toLocaleString('en-US')}: `), why(item)),
+  h('div', {class: 'actions left'}, h('a', {href: home(item)}, 'Open it')));
+
 /** workRow fills a row with a piece of work. */
 export function workRow(item, {may, reload}) {
+  if (item.kind === 'look') return lookRow(item);
   const to = item.cpName ?? 'nobody named';
   return h('div', {class: 'rowbody'},
     h('div', {class: 'line'}, h('a', {href: home(item)}, h('span', {class: 'amount'}, money(item.amount)), h('span', {class: 'to'}, to)),

@@ -44,6 +44,7 @@ export const settings = [
   ['review.requireNotes', 'Notes are obligatory', 'Whether a rejection and an escalation need notes from every caller; the console always asks for them.', yes],
   ['review.fourEyes', 'Two officers', 'Which reviews two officers decide.', eyes, 'none'],
   ['review.sla', 'Clock of reviews', 'How long a review may wait.', plain, 'no clock'],
+  ['review.secondLook', 'Second look', 'How many decisions another officer looks at again without knowing them.', looks, 'none'],
   ['review.approvalLapse', 'Approvals are good for', 'How long an approved payment may be made.', plain],
   ['settlement', 'Who gives back', 'settler: another key than the one that screened. self: the key that screened, too.', plain],
   ['holds.onExpiry', 'A hold that nobody ends', 'count: it goes on counting until a settler says what became of the payment. return: it counts no more.', plain],
@@ -65,6 +66,11 @@ const modes = {review: 'stops the payment for a person', shadow: 'only notes', o
 function eyes(v) {
   const parts = [v.minAmount !== undefined && `from ${money(v.minAmount)} on`, (v.rules ?? []).length > 0 && `of ${v.rules.map(ruleShort).join(', ')}`].filter(Boolean);
   return parts.length ? parts.join(', and ') : 'every review';
+}
+
+function looks(v) {
+  const share = Number(v.basisPoints ?? 0) / 100;
+  return share > 0 ? `${share} % of the decisions${(v.rules ?? []).length > 0 ? ` on reviews of ${v.rules.map(ruleShort).join(', ')}` : ''}` : 'none';
 }
 
 function licences(v) {

@@ -41,7 +41,7 @@ func ReadReview(j *edge.Judge, f *strictjson.Fields) (Review, error) {
 	word := f.Text("disposition", engine.FieldMax)
 	disposition, known := leaf.Dispositions[word]
 	if review.disposition = disposition; !known {
-		return review, &edge.Refusal{Code: "invalid_disposition", Message: "disposition must be APPROVED, REJECTED or ESCALATE_SAR", Param: "disposition"}
+		return review, invalidDisposition()
 	}
 	if err := f.Err(); err != nil {
 		return review, err

@@ -31,6 +31,18 @@ type Decision struct {
 	Rules      []string
 	Entries    []Entry
 	Operator   string
+	LookAgain  bool // Another officer looks at it again.
+}
+
+// looks counts second looks at decisions that have something in common.
+type looks struct{ asked, agreed, disagreed, lapsed uint64 }
+
+// Look is a second look that has ended.
+type Look struct {
+	Subject string // Who had decided; of two persons the one who decided first.
+	By      string // Who answered; "": it lapsed.
+	Agrees  bool
+	Rules   []string
 }
 
 // Figures are what was decided in a period. The zero value is ready. It grows with the decisions
@@ -48,6 +60,7 @@ type Figures struct {
 // group counts decisions that have something in common.
 type group struct {
 	counts    [answers]uint64
+	looks     looks
 	waits     []engine.Time // From screening to decision, of each whose record is there.
 	otherwise uint64        // Of a listed entry: sanctions cases that were found to be another party.
 }
@@ -65,11 +78,15 @@ type officer struct {
 	confirmed uint64 // His own decisions that a second person confirmed,
 	withdrawn uint64 // and those that one took back.
 	rejudged  uint64 // Payments that he approved and that were blocked when they were judged again.
+	given     uint64 // Second looks at others' decisions that he answered.
 	reopened  uint64 // Payments that he approved and for which a report or a sanctions case was opened later.
 }
 
 func (g *group) add(d *Decision) {
 	g.counts[d.Answer]++
+	if d.LookAgain {
+		g.looks.asked++
+	}
 	if d.ScreenedAt != 0 {
 		g.waits = append(g.waits, max(d.At-d.ScreenedAt, 0))
 	}
@@ -140,6 +157,28 @@ func (f *Figures) Rejudged(subject string) { at(&f.officers, subject).rejudged++
 
 // Reopened takes an approved payment for which a report or a sanctions case was opened later.
 func (f *Figures) Reopened(subject string) { at(&f.officers, subject).reopened++ }
+
+// Looked takes a second look that has ended.
+func (f *Figures) Looked(look *Look) {
+	who := at(&f.officers, look.Subject)
+	groups := []*group{&f.total, &who.group}
+	for _, rule := range look.Rules {
+		groups = append(groups, at(&f.rules, rule), at(&who.rules, rule))
+	}
+	for _, g := range groups {
+		switch {
+		case look.By == "":
+			g.looks.lapsed++
+		case look.Agrees:
+			g.looks.agreed++
+		default:
+			g.looks.disagreed++
+		}
+	}
+	if look.By != "" {
+		at(&f.officers, look.By).given++
+	}
+}
 
 // AnotherParty takes a sanctions case that was found not to be of the listed entry.
 func (f *Figures) AnotherParty(entry Entry) { at(&f.entries, entry).otherwise++ }

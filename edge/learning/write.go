@@ -36,6 +36,7 @@ func (f *Figures) Write(m *strictjson.Members, names Names) {
 	var total strictjson.Members
 	f.total.writeMembers(&total)
 	total.Uint("twoPersons", f.two)
+	total.Object("secondLooks", f.total.looks.members())
 	m.Object("total", total)
 	m.List("officers", list(f.officers, (*officer).weight, cmp.Compare[string], func(m *strictjson.Members, subject string, who *officer) {
 		m.Text("subject", subject)
@@ -43,6 +44,9 @@ func (f *Figures) Write(m *strictjson.Members, names Names) {
 		who.writeMembers(m)
 		m.Object("agreement", counts("seconded", who.seconded, "confirmed", who.confirmed, "withdrawn", who.withdrawn))
 		m.Object("reversals", counts("withdrawn", who.withdrawn, "rejudged", who.rejudged, "reopened", who.reopened))
+		looks := who.looks.members()
+		looks.Uint("given", who.given)
+		m.Object("secondLooks", looks)
 		m.List("rules", list(who.rules, (*group).decisions, cmp.Compare[string], writeRule))
 	}))
 	m.List("rules", list(f.rules, (*group).decisions, cmp.Compare[string], writeRule))
@@ -83,6 +87,26 @@ func writeRule(m *strictjson.Members, rule string, g *group) {
 	m.Text("rule", rule)
 	g.writeMembers(m)
 	m.Uint("falsePositives", g.falsePositives())
+	m.Object("secondLooks", g.looks.members())
+}
+
+// members are the counts of looks as an object. The share is exact: of 10,000 answers so many agree,
+// rounded down.
+func (l *looks) members() (m strictjson.Members) {
+	m = counts("asked", l.asked, "agreed", l.agreed, "disagreed", l.disagreed, "lapsed", l.lapsed)
+	if share, known := l.share(); known {
+		m.Uint("agreedBasisPoints", share)
+	} else {
+		m.Null("agreedBasisPoints")
+	}
+	return m
+}
+
+func (l *looks) share() (basisPoints uint64, known bool) {
+	if l.agreed+l.disagreed == 0 {
+		return 0, false
+	}
+	return 10_000 * l.agreed / (l.agreed + l.disagreed), true
 }
 
 // counts makes an object of names and counts.
@@ -111,6 +135,7 @@ func list[K comparable, V any](rows map[K]*V, weight func(*V) uint64, compare fu
 var Columns = []string{
 	"table", "key", "name", "rule", "opened", "decisions", "approved", "rejected", "escalated", "medianSeconds", "twoPersons", "falsePositives", "notTheParty",
 	"seconded", "confirmed", "withdrawn", "rejudged", "reopened",
+	"looksAsked", "looksAgreed", "looksDisagreed", "looksLapsed", "looksAgreedBasisPoints", "looksGiven",
 }
 
 // Rows returns the same as Write as rows of one table. Cells that say nothing of a row are empty.
@@ -122,6 +147,9 @@ func (f *Figures) Rows(names Names) (rows [][]string) {
 		}
 		if wait, known := g.median(); known {
 			cells["medianSeconds"] = number(uint64(wait / engine.Second))
+		}
+		if table == "total" || rule != "" || table == "officer" {
+			g.looks.addCells(cells)
 		}
 		for name, count := range more {
 			cells[name] = number(count)
@@ -136,7 +164,7 @@ func (f *Figures) Rows(names Names) (rows [][]string) {
 	for _, subject := range most(sorted(f.officers, (*officer).weight, cmp.Compare[string])) {
 		who := f.officers[subject]
 		add("officer", subject, names.Subject(subject), "", &who.group, map[string]uint64{
-			"seconded": who.seconded, "confirmed": who.confirmed, "withdrawn": who.withdrawn, "rejudged": who.rejudged, "reopened": who.reopened,
+			"seconded": who.seconded, "confirmed": who.confirmed, "withdrawn": who.withdrawn, "rejudged": who.rejudged, "reopened": who.reopened, "looksGiven": who.given,
 		})
 		for _, rule := range sorted(who.rules, (*group).decisions, cmp.Compare[string]) {
 			add("officer and rule", subject, names.Subject(subject), rule, who.rules[rule], nil)
@@ -157,6 +185,14 @@ func (f *Figures) Rows(names Names) (rows [][]string) {
 		add("day", string(when.AppendDate(nil)), "", "", &d.group, map[string]uint64{"opened": d.opened})
 	}
 	return rows
+}
+
+// addCells writes the counts of looks into a row of the table.
+func (l *looks) addCells(cells map[string]string) {
+	cells["looksAsked"], cells["looksAgreed"], cells["looksDisagreed"], cells["looksLapsed"] = number(l.asked), number(l.agreed), number(l.disagreed), number(l.lapsed)
+	if share, known := l.share(); known {
+		cells["looksAgreedBasisPoints"] = number(share)
+	}
 }
 
 func most[K any](keys []K) []K { return keys[:min(len(keys), RowsMax)] }

@@ -101,6 +101,7 @@ type Dispositioned struct {
 	PayBy             engine.Time `leaf:"payBy,omitempty" event:"7" doc:"of an approval: when it ends"`
 	NotHeld           bool        `leaf:"notHeld,omitempty" doc:"of an approval: there was no room to hold the payment: it counts as spent"`
 	HadReport         bool        `leaf:"hadReport,omitempty" doc:"of an escalation: an officer had opened a report, which goes on"`
+	SecondLook        bool        `leaf:"secondLook,omitempty" doc:"another officer looks at it again, as the leaf's salt drew"`
 
 	Officer
 	Recheck json.RawMessage `leaf:"recheck,edge" event:"8"`
@@ -224,11 +225,33 @@ type Worked struct {
 	Report     bool        `leaf:"report,omitempty" event:"3" doc:"it is about the report on the transaction"`
 	AlertID    string      `leaf:"alertId,omitempty" event:"4"`
 	CaseID     string      `leaf:"caseId,omitempty" event:"5"`
+	LookID     string      `leaf:"lookId,omitempty" event:"8" doc:"of a second look: it does not say at which record"`
 	Assignee   *string     `leaf:"assignee,omitempty" event:"6" doc:"empty where nobody is; absent from a comment"`
 	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty" event:"7"`
 
 	By      string `leaf:"by,edge"`
 	Comment string `leaf:"comment,edge"`
+}
+
+// LookAnswered is what another officer would have decided, who did not know what was.
+type LookAnswered struct {
+	Reviewed
+	LookID       string `leaf:"lookId" event:"2"`
+	DecisionLeaf uint64 `leaf:"decisionLeaf" doc:"the disposition that was looked at again"`
+	First        string `leaf:"firstDisposition" event:"3" doc:"what was decided"`
+	Second       string `leaf:"secondDisposition" event:"4"`
+	Agrees       bool   `leaf:"agrees" event:"5" doc:"the two are the same"`
+
+	ReviewedBy    string `leaf:"reviewedBy,edge"`
+	ReviewedByKey string `leaf:"reviewedByKey,edge"`
+	Reason        string `leaf:"reason,edge"`
+}
+
+// LookLapsed is a second look that nobody answered in time.
+type LookLapsed struct {
+	Reviewed
+	LookID       string `leaf:"lookId" event:"2"`
+	DecisionLeaf uint64 `leaf:"decisionLeaf"`
 }
 
 // Run says which run of retro-screening a leaf belongs to.
@@ -333,6 +356,11 @@ type AlertOpened struct {
 	Person      string      `leaf:"person,omitempty" event:"18" doc:"who did it"`
 	ActLeaf     uint64      `leaf:"actLeaf,omitempty"`
 	CaseID      string      `leaf:"caseId,omitempty" event:"19" doc:"of a sanctions case whose report is overdue"`
+
+	LookID     string `leaf:"lookId,omitempty" event:"25" doc:"this and the three behind it: of a second look that did not agree"`
+	First      string `leaf:"firstDisposition,omitempty" event:"26" doc:"what was decided"`
+	Second     string `leaf:"secondDisposition,omitempty" event:"27" doc:"what the second officer would have decided"`
+	AnswerLeaf uint64 `leaf:"answerLeaf,omitempty"`
 
 	ReconciliationID string   `leaf:"reconciliationId,edge" event:"20" doc:"this and the six behind it: of a fault that a reconciliation found"`
 	Rail             string   `leaf:"rail,edge" event:"21"`

@@ -42,6 +42,8 @@ const (
 	KindSanctionsOpened = "sanctions.opened"
 	KindSanctionsAgain  = "sanctions.blocked_again"
 	KindSanctionsMoved  = "sanctions.moved"
+	KindLookAnswered    = "second_look.answered"
+	KindLookLapsed      = KindDue + ":second_look.lapsed"
 	KindWebhook         = "webhook.changed" // Created, changed, rotated, deleted, gone or redelivered.
 	KindDeadLetter      = "webhook.dead_letter"
 	KindRetroBegun      = "retro.begun"
@@ -102,6 +104,7 @@ const (
 	DueAct                 Due = 17 // Never in the heap: the tick that lapses the proposal tells it.
 	DueSanctionsSoon       Due = 18 // The report of a sanctions case is due soon.
 	DueSanctionsLate       Due = 19 // It is overdue.
+	DueLook                Due = 20 // Never in the heap: the tick that lapses a second look tells it.
 )
 
 var dueNames = [...]string{
@@ -111,6 +114,7 @@ var dueNames = [...]string{
 	DueOwnership: "agent.ownership_effective", DueCleared: "cleared.expired", DueUserErased: "user.erased",
 	DueUnresolved: "hold.unresolved", DueApproval: "review.approval_lapsed",
 	DueAct: "act.lapsed", DueSanctionsSoon: "sanctions.due_soon", DueSanctionsLate: "sanctions.overdue",
+	DueLook: "second_look.lapsed",
 }
 
 // alertNames are the kinds of alert, by wire's numbers. The names never change.
@@ -120,6 +124,7 @@ var alertNames = [...]string{
 	wire.AlertUnresolved: "unresolved_payment", wire.AlertAlone: "done_alone",
 	wire.AlertToken: "admin_token_used", wire.AlertDryRuns: "many_dry_runs", wire.AlertProbe: "names_probed", wire.AlertReport: "sanctions_report",
 	wire.AlertUnpermitted: "unpermitted", wire.AlertReconciled: "reconciliation_fault",
+	wire.AlertSecondLook: "second_look",
 }
 
 // lookNames are the kinds of look, by wire's numbers. The names never change.

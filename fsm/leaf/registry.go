@@ -89,6 +89,8 @@ var Kinds = []Kind{
 	unanswered(byAnother, own(OfAlerts, KindAlertOpened, AlertOpened{})),
 	own(OfAlerts, KindAcknowledged, Acknowledged{}),
 	own(OfAlerts, KindWorked, Worked{}),
+	own(OfAlerts, KindLookAnswered, LookAnswered{}),
+	due(OfAlerts, DueLook, LookLapsed{}),
 	own(OfInstitution, KindRetroBegun, RetroBegun{}),
 	unanswered(byCluster, own(OfAlerts, KindRetroHit, RetroHit{})),
 	unanswered(byCluster, own(OfInstitution, KindRetroEnded, RetroEnded{})),

@@ -104,7 +104,8 @@ const (
 	AlertReport      uint8 = 13 // The report of a sanctions case is overdue.
 	AlertUnpermitted uint8 = 14 // A payment was settled that had to be redeemed before, and was not.
 	AlertReconciled  uint8 = 15 // A reconciliation found a fault.
-	AlertKinds             = AlertReconciled
+	AlertSecondLook  uint8 = 16 // A second look did not agree with the decision.
+	AlertKinds             = AlertSecondLook
 )
 
 // Alert opens an alert or acknowledges one.

@@ -57,10 +57,11 @@ const (
 	KindSignIn
 	KindPasskey
 	KindPersonEnd
+	KindSecondLook
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindPersonEnd
+const KindNewest = KindSecondLook
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.

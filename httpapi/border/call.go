@@ -233,7 +233,10 @@ func (c *Request) admitCall() (context.CancelFunc, error) {
 	if err != nil {
 		return cancel, err
 	}
-	return cancel, c.waitForIndex()
+	if err := c.waitForIndex(); err != nil {
+		return cancel, err
+	}
+	return cancel, c.admitLooker()
 }
 
 func (c *Request) setDeadline() (context.CancelFunc, error) {

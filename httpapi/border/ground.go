@@ -140,7 +140,10 @@ func (c *Request) confirmAnswer() error {
 	case !state:
 		return nil
 	}
-	return c.renewKey()
+	if err := c.renewKey(); err != nil || c.Happened {
+		return err
+	}
+	return c.refuseLooker()
 }
 
 // renewKey looks the key up again if any key has changed since.

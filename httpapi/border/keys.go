@@ -264,9 +264,9 @@ func (b *Border) lookKeyUp(c *Request, keys *KeyTable) *Key {
 	return key
 }
 
-// keyStands tells whether a call's key is still good. A call without a key has none that ends.
+// keyStands tells whether a call's key is still good, and its person has no second look in hand. A call without a key has none that ends.
 func (b *Border) keyStands(c *Request) bool {
-	return c.Key == nil || b.lookKeyUp(c, b.KeysNow()) != nil
+	return c.Key == nil || b.lookKeyUp(c, b.KeysNow()) != nil && c.refuseLooker() == nil
 }
 
 // findKey looks the caller's key up in the current table.

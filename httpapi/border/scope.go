@@ -123,7 +123,7 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindRead: {
 		"GET /v1/agents/{id}/attestations", "GET /v1/agents/{id}/limits", "GET /v1/agents/{id}/whitelist", "GET /v1/audit/{txnId}",
-		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/inbox/{itemId}/comments", "GET /v1/drafts", "GET /v1/drafts/{name}", "GET /v1/proposals/{id}", "GET /v1/lists", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
+		"GET /v1/fleets/{id}", "GET /v1/fleets/{id}/whitelist", "GET /v1/key", "GET /v1/alerts/{id}", "GET /v1/inbox/{itemId}/comments", "GET /v1/learning/second-looks/{lookId}", "GET /v1/drafts", "GET /v1/drafts/{name}", "GET /v1/proposals/{id}", "GET /v1/lists", "GET /v1/ofac", "GET /v1/policy", "GET /v1/transactions", "GET /v1/whitelist",
 		"GET /v1/backtests", "GET /v1/backtests/{id}", "GET /v1/ofac/retro", "GET /v1/policy/shadow", "GET /v1/policy/shadow/{id}",
 		"GET /v1/webhooks/{id}",
 	},
@@ -134,7 +134,7 @@ var RoutesOf = [Kinds][]string{
 		"DELETE /v1/cleared/{id}", "PATCH /v1/fleets/{id}", "DELETE /v1/fleets/{id}", "DELETE /v1/agents/{id}", "POST /v1/fleets/{id}/agents", "DELETE /v1/fleets/{id}/agents/{agentId}",
 		"PUT /v1/fleets/{id}/whitelist", "POST /v1/fleets/{id}/whitelist/entries", "DELETE /v1/fleets/{id}/whitelist/entries/{entry}",
 		"POST /v1/operators/limit", "POST /v1/operators/reinstate", "POST /v1/operators/suspend", "POST /v1/queue/{txnId}/assign", "POST /v1/queue/{txnId}/claim",
-		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/inbox/{itemId}/claim", "POST /v1/inbox/{itemId}/release", "POST /v1/inbox/{itemId}/assign", "POST /v1/inbox/{itemId}/comment", "PUT /v1/drafts/{name}", "DELETE /v1/drafts/{name}", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
+		"POST /v1/queue/{txnId}/comment", "POST /v1/queue/{txnId}/release", "POST /v1/inbox/{itemId}/claim", "POST /v1/inbox/{itemId}/release", "POST /v1/inbox/{itemId}/assign", "POST /v1/inbox/{itemId}/comment", "POST /v1/learning/second-looks/{lookId}", "PUT /v1/drafts/{name}", "DELETE /v1/drafts/{name}", "POST /v1/test/clock", "POST /v1/users/{id}/reinstate",
 		"POST /v1/users/{id}/revoke", "POST /v1/users/{id}/suspend", "PUT /v1/whitelist", "POST /v1/whitelist/entries",
 		"DELETE /v1/whitelist/entries/{entry}", "POST /v1/transactions/{txnId}/settle", "POST /v1/transactions/{txnId}/release",
 		"POST /v1/reviews/{txnId}/withdraw", "POST /v1/proposals/{id}/confirm", "POST /v1/proposals/{id}/withdraw", "POST /v1/alerts/{id}/acknowledge", "POST /v1/alerts/acknowledge", "POST /v1/sar", "POST /v1/sar/{txnId}/move", "POST /v1/sanctions/cases", "POST /v1/sanctions/cases/{id}/move",
@@ -162,7 +162,7 @@ var RoutesOf = [Kinds][]string{
 		"GET /v1/ofac/retro/{id}", "GET /v1/parties", "GET /v1/parties/{partyId}", "GET /v1/search", "POST /v1/search",
 	},
 	KindQueue: {
-		"GET /v1/inbox", "GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
+		"GET /v1/inbox", "GET /v1/learning/second-looks", "GET /v1/queue", "POST /v1/queue/next", "GET /v1/alerts", "GET /v1/proposals", "GET /v1/transactions/unresolved", "GET /v1/sar", "GET /v1/sanctions/cases",
 	},
 	KindEvidence: {
 		"GET /v1/audit/{txnId}/explain", "GET /v1/audit/{txnId}/proof", "POST /v1/audit/{txnId}/replay",

@@ -44,6 +44,7 @@ var AlertTexts = map[uint8]string{
 	wire.AlertOperator:    "The active list names an operator who was not listed when the credential was issued.",
 	wire.AlertReport:      "The report of a sanctions case is overdue: its tenth business day is over.",
 	wire.AlertReconciled:  "A reconciliation found a fault: the rail and the log do not tell the same.",
+	wire.AlertSecondLook:  "A second look did not agree with what was decided on a payment.",
 	wire.AlertUnresolved:  "Nobody said what became of payments of this agent: they go on counting until a settler says it.",
 }
 
@@ -196,7 +197,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person", "caseId", "reconciliationId", "rail", "class", "settlement", "txnIds", "gap", "statement")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person", "caseId", "lookId", "firstDisposition", "secondDisposition", "reconciliationId", "rail", "class", "settlement", "txnIds", "gap", "statement")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

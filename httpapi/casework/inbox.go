@@ -253,6 +253,9 @@ func (b *Room) writeWork(c *border.Request, m *strictjson.Members, view *fsm.Vie
 			text = AlertTexts[row.Kind]
 		}
 	}
+	if w.kind == workLook {
+		text = "A decision is looked at again by somebody who does not know it. What it is about is shown to whoever takes it."
+	}
 	m.Texts("rules", rules)
 	m.TextOrNull("text", text)
 	writeWorkAgent(c, m, w)
@@ -291,6 +294,8 @@ func writeWorkIDs(m *strictjson.Members, ids *fsm.IDs, w *work) {
 		m.Text("itemId", ids.AlertID(w.leaf))
 	case workReport:
 		m.Text("itemId", ReportPrefix+txn)
+	case workLook:
+		m.Text("itemId", w.lookID)
 	}
 	m.Text("kind", w.kind.String())
 	m.TextOrNull("txnId", txn)
@@ -299,6 +304,8 @@ func writeWorkIDs(m *strictjson.Members, ids *fsm.IDs, w *work) {
 		m.Text("caseId", ids.CaseID(w.leaf))
 	case workAlert, workRetro:
 		m.Text("alertId", ids.AlertID(w.leaf))
+	case workLook:
+		m.Text("lookId", w.lookID)
 	}
 }
 

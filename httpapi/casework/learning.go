@@ -129,6 +129,7 @@ func (l *lesson) walk() error {
 		{leaf.KindDispositioned, l.countDecision},
 		{leaf.KindWithdrawn, l.countWithdrawn},
 		{leaf.KindPaymentConfirmed, l.countRejudged}, {leaf.KindPaymentRedeemed, l.countRejudged},
+		{leaf.KindLookAnswered, l.countLook}, {leaf.KindLookLapsed, l.countLapsed},
 		{leaf.KindSanctionsMoved, l.countMoved}, {leaf.KindSanctionsOpened, l.countReopened}, {leaf.KindSAROpened, l.countReopened},
 	} {
 		if err := l.walkKind(part.kind, part.count); err != nil {
@@ -148,7 +149,7 @@ func (l *lesson) walkKind(kind string, count func(*edge.Leaf) error) error {
 				held := edge.LeavesHeld(l.judge)
 				defer func() { edge.DropLeaves(l.judge, held) }()
 				one, err := l.judge.OpenLeaf(index, append([]byte(nil), stored.Data...))
-				if failed = err; err != nil || one.Kind() != kind {
+				if failed = err; err != nil || one.Kind() != kind && one.Kind()+":"+one.Text("type") != kind {
 					return err == nil
 				}
 				if kind == leaf.KindDispositioned {
@@ -222,6 +223,7 @@ func (l *lesson) countDecision(one *edge.Leaf) error {
 		}
 	}
 	d.Subject, d.Second = l.personsOf(one)
+	d.LookAgain = one.Flag("secondLook")
 	if err := l.readReviewed(one.Number("reviewedLeaf"), &d); err != nil {
 		return err
 	}
@@ -342,6 +344,34 @@ func (l *lesson) countAfter(record, said uint64, count func(subject string)) err
 	}
 	first, _ := l.personsOf(&decision)
 	count(first)
+	return nil
+}
+
+// countLook counts an answered second look, for who had decided.
+func (l *lesson) countLook(one *edge.Leaf) error {
+	return l.countEnded(one, &learning.Look{By: l.subjectOf(one.Text("reviewedByKey")), Agrees: one.Flag("agrees")})
+}
+
+// countLapsed counts a second look that nobody answered.
+func (l *lesson) countLapsed(one *edge.Leaf) error {
+	return l.countEnded(one, &learning.Look{})
+}
+
+func (l *lesson) countEnded(one *edge.Leaf, look *learning.Look) error {
+	decision, err := l.judge.LoadLeaf(one.Number("decisionLeaf"))
+	if edge.IsGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	look.Subject, _ = l.personsOf(&decision)
+	var reviewed learning.Decision
+	if err := l.readReviewed(one.Number("reviewedLeaf"), &reviewed); err != nil {
+		return err
+	}
+	look.Rules = reviewed.Rules
+	l.figures.Looked(look)
 	return nil
 }
 

@@ -63,7 +63,11 @@ func workSubject(c *border.Request) (subject uint64, record edge.Leaf, err error
 
 // workVerb claims, releases, assigns or comments on one item, by op.
 func workVerb(c *border.Request, op uint8) (border.Answer, error) {
-	subject, record, err := workSubject(c)
+	look, isLook := idsOf(c).ParseLook(c.PathValue("itemId"))
+	subject, record, err := uint64(0), edge.Leaf{}, error(nil)
+	if !isLook {
+		subject, record, err = workSubject(c)
+	}
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -71,6 +75,11 @@ func workVerb(c *border.Request, op uint8) (border.Answer, error) {
 	step, err := desk.ReadQueueStep(&c.Judge, &f, op)
 	if err != nil {
 		return border.Answer{}, err
+	}
+	if isLook {
+		return c.AnswerProposal(border.Proposal{
+			Kind: wire.KindSecondLook, Record: func() (any, error) { return step.LookRecord(&c.Judge, look) }, Refused: lookRefused,
+		}, nil)
 	}
 	if kind, _ := wire.SplitWork(subject); kind == wire.WorkRecord && record.Text("verdict") == "REVIEW" {
 		return c.AnswerProposal(border.Proposal{
@@ -94,7 +103,7 @@ func workRefused(r wire.Result) error {
 }
 
 // workMembers are the members shown of a step.
-var workMembers = leaf.Select([]string{leaf.KindWorked}, "txnId", "alertId", "caseId", "assignee", "leaseUntil", "comment", "by")
+var workMembers = leaf.Select([]string{leaf.KindWorked}, "txnId", "alertId", "caseId", "lookId", "assignee", "leaseUntil", "comment", "by")
 
 // renderWorked is the answer of a step.
 func renderWorked(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
@@ -113,6 +122,8 @@ func itemOf(l *edge.Leaf) string {
 		return l.Text("alertId")
 	case l.Has("caseId"):
 		return l.Text("caseId")
+	case l.Has("lookId"):
+		return l.Text("lookId")
 	case l.Flag("report"):
 		return ReportPrefix + l.Text("txnId")
 	}

@@ -264,7 +264,7 @@ func (b *Room) writePage(c *border.Request, m *strictjson.Members, whole *wholeP
 	if err != nil {
 		return err
 	}
-	for kind := range workKinds {
+	for kind := range workLook { // A second look names nobody.
 		m.List(openMembers[kind], open[kind])
 	}
 	closed, left, err := b.writeClosed(c, whole, acts)
@@ -283,7 +283,7 @@ func (b *Room) writePage(c *border.Request, m *strictjson.Members, whole *wholeP
 }
 
 // openMembers are the names of the lists of open work by kind.
-var openMembers = [workKinds]string{"reviews", "cases", "alerts", "retroHits", "reports"}
+var openMembers = [workLook]string{"reviews", "cases", "alerts", "retroHits", "reports"}
 
 // writePartyPayment writes one payment of a party, and takes what was done about it.
 func (b *Room) writePartyPayment(c *border.Request, m *strictjson.Members, whole *wholeParty, p *parties.Payment, acts *actList) error {

@@ -33,11 +33,11 @@ func (b *Room) Close() { b.index.Close() }
 // Table returns what the room gives the border.
 func (b *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(reviewRoutes(), proposalRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), sanctionsRoutes(), activityRoutes(), ownerRoutes(), draftRoutes(), learningRoutes(), b.partyRoutes()),
+		Public: border.ConcatRoutes(reviewRoutes(), proposalRoutes(), queueRoutes(), alertRoutes(), sarRoutes(), sanctionsRoutes(), activityRoutes(), ownerRoutes(), draftRoutes(), learningRoutes(), secondLookRoutes(), b.partyRoutes()),
 		Renderers: map[string]border.Renderer{
 			leaf.KindDispositioned: renderDisposition, leaf.KindProposed: renderProposal, leaf.KindWithdrawn: renderProposal,
 			leaf.KindClaimed: renderQueueEvent, leaf.KindReleased: renderQueueEvent, leaf.KindAssigned: renderQueueEvent, leaf.KindCommented: renderQueueEvent,
-			leaf.KindAcknowledged: renderAcknowledged, leaf.KindWorked: renderWorked, leaf.KindSARMoved: renderSARMoved, leaf.KindSanctionsMoved: renderCaseMoved,
+			leaf.KindAcknowledged: renderAcknowledged, leaf.KindWorked: renderWorked, leaf.KindLookAnswered: renderLookAnswer, leaf.KindSARMoved: renderSARMoved, leaf.KindSanctionsMoved: renderCaseMoved,
 			leaf.KindSAROpened: renderSAROpened, leaf.KindSARWritten: renderSARWritten, leaf.KindSanctionsOpened: renderCaseOpened,
 			leaf.KindActProposed: renderAct, leaf.KindActWithdrawn: renderAct,
 		},

@@ -21,17 +21,18 @@ const (
 	workAlert
 	workRetro
 	workReport
+	workLook
 	workKinds
 )
 
 func (k workKind) String() string {
-	return [...]string{"review", "block", "alert", "retro", "report"}[k]
+	return [...]string{"review", "block", "alert", "retro", "report", "look"}[k]
 }
 
 // work is one piece of work.
 type work struct {
 	kind    workKind
-	leaf    uint64 // The leaf that opened it; it identifies the piece.
+	leaf    uint64 // The leaf that opened it; it identifies the piece. Of a second look the number of its id.
 	record  uint64 // The record that it is about; 0: none.
 	at, due engine.Time
 	amount  engine.USD
@@ -41,6 +42,7 @@ type work struct {
 	party   parties.Party
 	rank    int
 	caseID  string // Of a sanctions case.
+	lookID  string // Of a second look.
 }
 
 // collectWork returns all open work. What the index does not have of a record is left zero.
@@ -96,6 +98,9 @@ func (b *Room) collectWork(c *border.Request, view *fsm.View) (all []work, err e
 		}
 		return add(workOfReport(&row))
 	})
+	if err == nil {
+		collectLooks(c, view, add)
+	}
 	b.completeWork(all)
 	takeClaims(view, all)
 	return all, err
@@ -147,7 +152,7 @@ func claimsOf(view *fsm.View) map[uint64]*fsm.Claim {
 func takeClaims(view *fsm.View, all []work) {
 	claims := claimsOf(view)
 	for i := range all {
-		if w := &all[i]; w.kind != workReview {
+		if w := &all[i]; w.kind != workReview && w.kind != workLook {
 			w.claim = claims[w.subject()]
 		}
 	}
@@ -169,6 +174,7 @@ func (w *work) subject() uint64 {
 // alertsOfRecords are the kinds of alerts whose subject may be a recorded payment.
 var alertsOfRecords = map[uint8]bool{
 	wire.AlertRetroHit: true, wire.AlertLate: true, wire.AlertOverLimit: true, wire.AlertNotAllowed: true, wire.AlertUnpermitted: true,
+	wire.AlertSecondLook: true,
 }
 
 // completeWork takes over from the payments what the rows do not say.

@@ -235,6 +235,9 @@ type Alert struct {
 	TwoPersons        []string  `json:"twoPersons,omitempty" doc:"what one person did alone"`
 	Person            string    `json:"person,omitempty" doc:"who did it"`
 	CaseID            string    `json:"caseId,omitempty" doc:"of sanctions_report: the case"`
+	LookID            string    `json:"lookId,omitempty" doc:"this and the two behind it: of second_look"`
+	FirstDisposition  string    `json:"firstDisposition,omitempty" enum:"APPROVED REJECTED ESCALATE_SAR" doc:"what was decided"`
+	SecondDisposition string    `json:"secondDisposition,omitempty" enum:"APPROVED REJECTED ESCALATE_SAR" doc:"what the second officer would have decided"`
 	ReconciliationID  string    `json:"reconciliationId,omitempty" doc:"this and the six behind it: of reconciliation_fault"`
 	Rail              string    `json:"rail,omitempty"`
 	Class             string    `json:"class,omitempty" doc:"what is wrong: docs/reconciliation.md"`

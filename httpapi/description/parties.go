@@ -52,11 +52,11 @@ var partiesOperations = []Operation{
 	{
 		Name: "listInbox", Look: "suspicion", Route: "GET /v1/inbox", Tag: "parties", Scope: Institution, Roles: "reviewer auditor",
 		Summary: "All that waits for an officer, in one ranked list",
-		Text: "Reviews, sanctions cases of BLOCKs, alerts, hits of retro-screening and reports. rank is the sum of rankParts: the class of what it is (a hit of a name, a wallet, an identifier or a place is above everything else, whatever the rest), " +
+		Text: "Reviews, sanctions cases of BLOCKs, alerts, hits of retro-screening, reports, and the second looks that the caller may make. rank is the sum of rankParts: the class of what it is (a hit of a name, a wallet, an identifier or a place is above everything else, whatever the rest), " +
 			"the likeness of a hit, the facts that agree with the listed entry or differ from it, where the money is, and the time that is left. counts are of everything open, before filters.",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
-			{Name: "kind", Of: "", Tags: `enum:"review block alert retro report"`},
+			{Name: "kind", Of: "", Tags: `enum:"review block alert retro report look"`},
 			{Name: "assignee"},
 			{Name: "waitsForMe", Text: "true: what another person proposed and the caller may sign", Of: "", Tags: `enum:"true false"`},
 			{Name: "rule", Text: "a rule that fired, whichever decided"},
@@ -71,6 +71,7 @@ var partiesOperations = []Operation{
 				Alert      int64 `json:"alert"`
 				Retro      int64 `json:"retro"`
 				Report     int64 `json:"report"`
+				Look       int64 `json:"look" doc:"second looks that the caller may take or has in hand"`
 				WaitsForMe int64 `json:"waitsForMe"`
 			} `json:"counts"`
 			Complete   bool    `json:"complete"`
@@ -250,8 +251,9 @@ type PartyPayment struct {
 
 type InboxItem struct {
 	ItemID            string    `json:"itemId"`
-	Kind              string    `json:"kind" enum:"review block alert retro report"`
+	Kind              string    `json:"kind" enum:"review block alert retro report look"`
 	TxnID             *string   `json:"txnId"`
+	LookID            string    `json:"lookId,omitempty"`
 	CaseID            string    `json:"caseId,omitempty"`
 	AlertID           string    `json:"alertId,omitempty"`
 	PartyID           *string   `json:"partyId"`

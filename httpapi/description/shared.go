@@ -8,6 +8,7 @@ var parameters = []Pair{
 	{"cursor", readObject(`{"name": "cursor", "in": "query", "description": "goes on where a page ended: its nextCursor", "schema": {"type": "string", "maxLength": 256, "minLength": 1}}`)},
 	{"order", readObject(`{"name": "order", "in": "query", "description": "asc: the oldest first; default: the newest first", "schema": {"type": "string", "enum": ["asc", "desc"]}}`)},
 	{"id", readObject(`{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}`)},
+	{"lookId", readObject(`{"name": "lookId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"itemId", readObject(`{"name": "itemId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"name", readObject(`{"name": "name", "in": "path", "required": true, "schema": {"type": "string"}}`)},
 	{"agentId", readObject(`{"name": "agentId", "in": "path", "required": true, "schema": {"type": "string"}}`)},

@@ -5,7 +5,7 @@ var workOperations = []Operation{
 	{
 		Name: "claimItem", Route: "POST /v1/inbox/{itemId}/claim", Tag: "reviews", Scope: Institution, Roles: "reviewer",
 		Summary:    "Lease something to work on for ten minutes",
-		Text:       "The item is a payment under review or blocked (its transaction), an alert, a sanctions case, or a report (sar_ and its transaction). Of an open review it is the claim of the queue.",
+		Text:       "The item is a payment under review or blocked (its transaction), an alert, a sanctions case, or a report (sar_ and its transaction). Of an open review it is the claim of the queue. A second look is taken in hand for an hour: until it is answered or given back, the person's other calls are refused (second_look_in_hand).",
 		Parameters: "itemId timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Assignee   *string `json:"assignee,omitempty" length:"-FieldMax"`
@@ -110,6 +110,7 @@ type WorkEvent struct {
 	TxnID      string  `json:"txnId,omitempty"`
 	AlertID    string  `json:"alertId,omitempty"`
 	CaseID     string  `json:"caseId,omitempty"`
+	LookID     string  `json:"lookId,omitempty"`
 	EventID    string  `json:"eventId,omitempty"`
 	Time       Time    `json:"time"`
 	Event      string  `json:"event" doc:"claimed, released, assigned or commented; of an open review the event of its queue"`

@@ -23,12 +23,13 @@ func (m *keys) applyPasskey(b *wire.PasskeyPut, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	at := slices.IndexFunc(m.settings.Passkeys, func(p *wire.Passkey) bool { return bytes.Equal(p.ID, b.Passkey.ID) })
+	all := m.settings.Passkeys
+	at := slices.IndexFunc(all, func(p *wire.Passkey) bool { return bytes.Equal(p.ID, b.Passkey.ID) })
 	switch b.Op {
 	case wire.PasskeyAdd:
 		m.addPasskey(b, at, r)
 	case wire.PasskeyRemove:
-		m.removePasskey(b, at, r)
+		m.removePasskey(b, all, at, r)
 	default:
 		refuse(r, wire.RefusedMalformed)
 	}
@@ -44,7 +45,7 @@ func (m *keys) addPasskey(b *wire.PasskeyPut, at int, r *wire.Result) {
 		why = wire.RefusedMalformed
 	case at >= 0:
 		why = wire.RefusedExists
-	case len(m.settings.Passkeys) >= m.limits.Passkeys || m.passkeysOf(caller.Subject().String()) >= m.limits.PasskeysOfPerson:
+	case len(m.settings.Passkeys) >= m.limits.Passkeys || passkeysOf(m.settings.Passkeys, caller.Subject().String()) >= m.limits.PasskeysOfPerson:
 		why = wire.RefusedFull
 	}
 	if why != 0 {
@@ -66,17 +67,17 @@ func (m *keys) addPasskey(b *wire.PasskeyPut, at int, r *wire.Result) {
 	m.writeEvent(leaf.KindPasskeyAdded, leaf.PasskeyAdded{Subject: added.Subject, CountsFrom: added.CountsFrom}, &b.Common, r)
 }
 
-func (m *keys) removePasskey(b *wire.PasskeyPut, at int, r *wire.Result) {
+func (m *keys) removePasskey(b *wire.PasskeyPut, all []*wire.Passkey, at int, r *wire.Result) {
 	if at < 0 {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	gone := m.settings.Passkeys[at]
+	gone := all[at]
 	if caller := m.callerKey(&b.Common); caller != nil && caller.Subject().String() != gone.Subject && !holdsRole(caller, wire.RoleAdmin) {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	m.putPasskeys(slices.Delete(slices.Clone(m.settings.Passkeys), at, at+1))
+	m.putPasskeys(slices.Delete(slices.Clone(all), at, at+1))
 	m.writeEvent(leaf.KindPasskeyRemoved, leaf.PasskeyRemoved{Subject: gone.Subject}, &b.Common, r)
 }
 
@@ -89,8 +90,8 @@ func (m *keys) fitsPasskey(p, _ *wire.Passkey) bool {
 	return m.soundPasskey(p) && p.Subject != "" && p.Leaf < m.size && p.Number <= m.size
 }
 
-func (m *core) passkeysOf(subject string) (count int) {
-	for _, p := range m.settings.Passkeys {
+func passkeysOf(all []*wire.Passkey, subject string) (count int) {
+	for _, p := range all {
 		if p.Subject == subject {
 			count++
 		}

@@ -20,13 +20,14 @@ func (m *keys) applyPersonEnd(b *wire.PersonEnd, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	at := slices.IndexFunc(m.settings.Keys, func(key *wire.APIKey) bool { return key.ID == b.KeyID })
+	s := m.settings
+	at := slices.IndexFunc(s.Keys, func(key *wire.APIKey) bool { return key.ID == b.KeyID })
 	if at < 0 {
 		refuse(r, wire.RefusedNotFound)
 		return
 	}
-	person := m.settings.Keys[at]
-	if why := m.mayEnd(person, r.Time); why != 0 {
+	person := s.Keys[at]
+	if why := s.mayEnd(person, r.Time); why != 0 {
 		refuse(r, why)
 		return
 	}
@@ -38,18 +39,19 @@ func (m *keys) applyPersonEnd(b *wire.PersonEnd, r *wire.Result) {
 	if !counts {
 		return
 	}
+	s = m.settings // The caller's passkey has signed since.
 	event := leaf.PersonEnded{Subject: person.Subject().String(), KeyIDs: []string{}, Persons: who}
-	gone := m.endKeys(person, r.Time, &event)
-	event.Passkeys = m.endPasskeys(gone)
+	gone := m.endKeys(s.Keys, person, r.Time, &event)
+	event.Passkeys = m.endPasskeys(s.Passkeys, gone)
 	event.Claims = m.rulebook.desk.giveBackClaims(gone)
 	event.Proposals = m.rulebook.desk.lapseProposalsOf(gone)
 	m.rulebook.desk.writeAct(leaf.KindPersonEnded, event, &who, &b.Common, r)
 }
 
 // mayEnd tells why a person cannot be ended; 0: it can be done. Somebody else must be an admin then.
-func (m *keys) mayEnd(person *wire.APIKey, now engine.Time) wire.Refusal {
-	acts, admin, others := m.passkeysOf(person.Subject().String()) > 0, false, false
-	for _, key := range m.settings.Keys {
+func (s *Settings) mayEnd(person *wire.APIKey, now engine.Time) wire.Refusal {
+	acts, admin, others := passkeysOf(s.Passkeys, person.Subject().String()) > 0, false, false
+	for _, key := range s.Keys {
 		live := keyEnded(now, key) == 0
 		same := samePerson(key, person)
 		acts = acts || same && (live || !key.Gone)
@@ -66,8 +68,8 @@ func (m *keys) mayEnd(person *wire.APIKey, now engine.Time) wire.Refusal {
 }
 
 // endKeys revokes all keys of a person, and returns them as they were.
-func (m *keys) endKeys(person *wire.APIKey, now engine.Time, event *leaf.PersonEnded) (gone []*wire.APIKey) {
-	next := slices.Clone(m.settings.Keys)
+func (m *keys) endKeys(all []*wire.APIKey, person *wire.APIKey, now engine.Time, event *leaf.PersonEnded) (gone []*wire.APIKey) {
+	next := slices.Clone(all)
 	for i, key := range next {
 		if !samePerson(key, person) {
 			continue
@@ -92,11 +94,11 @@ func (m *keys) endKeys(person *wire.APIKey, now engine.Time, event *leaf.PersonE
 }
 
 // endPasskeys removes the passkeys of the persons of keys.
-func (m *keys) endPasskeys(of []*wire.APIKey) uint32 {
-	kept := slices.DeleteFunc(slices.Clone(m.settings.Passkeys), func(p *wire.Passkey) bool {
+func (m *keys) endPasskeys(all []*wire.Passkey, of []*wire.APIKey) uint32 {
+	kept := slices.DeleteFunc(slices.Clone(all), func(p *wire.Passkey) bool {
 		return slices.ContainsFunc(of, func(key *wire.APIKey) bool { return key.Subject().String() == p.Subject })
 	})
-	count := len(m.settings.Passkeys) - len(kept)
+	count := len(all) - len(kept)
 	if count > 0 {
 		m.putPasskeys(kept)
 	}
@@ -135,7 +137,8 @@ func (m *desk) giveBackClaims(of []*wire.APIKey) (count uint32) {
 // lapseProposalsOf lapses what was proposed with these keys, a bounded number. Whatever is left
 // counts no more and lapses when somebody asks for it, as the proposer's key has ended.
 func (m *desk) lapseProposalsOf(of []*wire.APIKey) (count uint32) {
-	for at := m.proposals.First(); at < m.proposals.Next() && int(count) < m.limits.ExpiredAtOneTick; at++ {
+	most := engine.LimitsOf(m.format).ExpiredAtOneTick
+	for at := m.proposals.First(); at < m.proposals.Next() && int(count) < most; at++ {
 		row := m.proposals.At(at)
 		if row.Kind == 0 {
 			continue

@@ -293,7 +293,7 @@ func RefusalOf(key *Key, r wire.Result) error {
 		return Conflict("invalid_transition", "a payment without a hold can be released until the end of the next UTC day", nil)
 	case wire.RefusedProposed:
 		return Conflict("invalid_transition", "something else is proposed for it: confirm that, or withdraw it first", nil)
-	case wire.RefusedSamePerson, wire.RefusedYoung, wire.RefusedMaker, wire.RefusedNoPerson, wire.RefusedUnnamed:
+	case wire.RefusedSamePerson, wire.RefusedYoung, wire.RefusedMaker, wire.RefusedNoPerson, wire.RefusedUnnamed, wire.RefusedOwnEnd, wire.RefusedLastAdmin:
 		return Conflict("invalid_transition", whyNotSecond[r.Refusal], nil)
 	case wire.RefusedNotProposed:
 		return Conflict("invalid_transition", "nothing is proposed: it was confirmed, withdrawn, or has lapsed", nil)
@@ -307,21 +307,19 @@ func RefusalOf(key *Key, r wire.Result) error {
 		return NewError(http.StatusForbidden, "passkey_required", "the policy demands that you sign this with a passkey that counts")
 	case wire.RefusedNotOpen:
 		return Conflict("invalid_transition", "the review is not open", nil)
-	case wire.RefusedOwnEnd:
-		return Conflict("invalid_transition", "it ends you: another person confirms or withdraws it", nil)
-	case wire.RefusedLastAdmin:
-		return Conflict("invalid_transition", "nobody would be an admin any more: give somebody else that role first", nil)
 	}
 	return errors.New("BUG: record refused as malformed")
 }
 
-// whyNotSecond says why the caller is not the second person of an act.
+// whyNotSecond says why the caller is not the second person of an act, or does not end that person.
 var whyNotSecond = map[wire.Refusal]string{
 	wire.RefusedSamePerson: "another person with another API key has to confirm or withdraw what is proposed",
 	wire.RefusedYoung:      "this key, its person or its newest secret is younger than 24 hours, or a secret before it was good until then: it does not second what another person proposed",
 	wire.RefusedMaker:      "one of the two persons made or changed the other's key: a third person has to confirm or withdraw what is proposed",
 	wire.RefusedNoPerson:   "two persons have to do this, and the admin token names none: use an API key that names its person",
 	wire.RefusedUnnamed:    "one of the two keys names a person and the other does not, so it may be a second key of the same person: use a key that names its person",
+	wire.RefusedOwnEnd:     "it ends you: another person confirms or withdraws it",
+	wire.RefusedLastAdmin:  "nobody would be an admin any more: give somebody else that role first",
 }
 
 // madeRoomBy says for each shared table what makes room in it.

@@ -122,7 +122,7 @@ func TestRecordsAreComplete(t *testing.T) {
 // A program without the second judge says so in the page. Of a large bundle the page carries nothing.
 func TestPagesThatCarryNothing(t *testing.T) {
 	c := &contents{judge: nil}
-	files, err := c.deriveFiles(2)
+	files, err := c.deriveFiles(versionNewest)
 	require.NoError(t, err)
 	require.Contains(t, string(files[pageName]), "This page judges nothing.")
 	c.judge = judgeOf([]byte("page"))

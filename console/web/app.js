@@ -146,9 +146,9 @@ function header(current) {
     h('details', {class: 'menu'}, h('summary', null, key.name || key.keyId), h('div', null,
       h('p', null, `Roles: ${key.roles.join(', ')}`), key.owner && h('p', null, `Owner: ${key.owner}`),
       h('label', null, h('input', {type: 'checkbox', checked: shortcuts(), onchange: (e) => setShortcuts(e.target.checked)}), ' Keyboard shortcuts'),
-      h('button', {type: 'button', class: 'small', onclick: help}, 'Keys', h('kbd', null, '?')),
       h('label', null, 'Look ', themes()),
-      h('button', {onclick: () => leaveSession()}, 'Sign out'))));
+      h('button', {onclick: () => leaveSession()}, 'Sign out'),
+      h('button', {type: 'button', class: 'small', onclick: help}, 'Keys', h('kbd', null, '?')))));
 }
 
 function themes() {

@@ -354,7 +354,7 @@ func (h *tenants) acknowledgeSome() {
 // somebody.
 func TestSharesFollowTheRows(t *testing.T) {
 	var refused [wire.SharedTables + 1]int
-	for seed := range uint64(10) {
+	for seed := range uint64(14) {
 		h := newTenants(t, seed)
 		for n := range 1500 {
 			h.step()

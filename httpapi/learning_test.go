@@ -98,8 +98,8 @@ func TestLearningCountsWhatOfficersDecided(t *testing.T) {
 	require.Equal(t, `attachment; filename="learning.csv"`, w.Header().Get("Content-Disposition"))
 	rows, err := csv.NewReader(strings.NewReader(w.Body.String())).ReadAll()
 	require.NoError(t, err)
-	require.Contains(t, rows, []string{"total", "", "", "", "", "5", "3", "1", "1", "90", "0", "", "", "", "", "", "", ""})
-	require.Contains(t, rows, []string{"officer and rule", "person:cara", "Cara", "R21_POSSIBLE_NAME_MATCH", "", "3", "2", "1", "0", "120", "", "", "", "", "", "", "", ""})
+	require.Contains(t, rows, []string{"total", "", "", "", "", "5", "3", "1", "1", "90", "0", "", "", "", "", "", "", "", "0", "0", "0", "0", "", ""})
+	require.Contains(t, rows, []string{"officer and rule", "person:cara", "Cara", "R21_POSSIBLE_NAME_MATCH", "", "3", "2", "1", "0", "120", "", "", "", "", "", "", "", "", "0", "0", "0", "0", "", ""})
 	require.Equal(t, "complete", rows[len(rows)-1][3])
 
 	// Cut after three decisions, it says where the rest begins.

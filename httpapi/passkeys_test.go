@@ -80,9 +80,9 @@ func (b *signedBank) signable() []func() signedAct {
 	act := func(name, who, method, path, body string, code int) func() signedAct {
 		return func() signedAct { return signedAct{name, who, method, path, body, code} }
 	}
-	report, caseID := b.review(), ""
+	report := b.review()
 	answer(b.t, b.do("reviewer", "POST", "/v1/reviews/"+report, `{"disposition":"ESCALATE_SAR","reviewedBy":"R","notes":"n"}`), 200)
-	caseID, _ = b.blocked(b.token, "Lazarus Group", "")
+	caseID, _ := b.blocked(b.token, "Lazarus Group", "")
 	b.addKey(wire.APIKey{ID: "key_rita", Name: "rita", Roles: wire.RoleReviewer, Person: "rita", PersonKey: "rita"}, testSecret("rita"))
 	b.addKey(wire.APIKey{ID: "key_rail", Name: "rail", Roles: wire.RoleSettler}, testSecret("rail"))
 	policy := func(more string) string { return `{"policy":{"twoPersons":[]` + more + `},"reason":"r"}` }

@@ -319,8 +319,8 @@ func requireRead(t *testing.T, o *contract.Operation, body string, seen map[stri
 		}
 	}
 	path := strings.ReplaceAll(words.Replace(spoiltPath(o.Path)), "$job", job)
-	if strings.Contains(path, "{lookId}") {
-		path = strings.Replace(path, "{lookId}", n.lookInHand(words.Replace("$review")), 1)
+	if before, after, named := strings.Cut(path, "{lookId}"); named {
+		path = before + n.lookInHand(words.Replace("$review")) + after
 	}
 	decoder := json.NewDecoder(strings.NewReader(words.Replace(body)))
 	decoder.UseNumber()

@@ -138,8 +138,12 @@ func (x *examiner) refuseUnsigned() error {
 // signed twice was signed by whoever proposed it, and by whoever confirmed it.
 func signedByActor(l map[string]json.RawMessage, member string, statement []byte) error {
 	var who []string
-	if raw := l["persons"]; raw == nil || json.Unmarshal(raw, &who) != nil || len(who) == 0 {
+	raw := l["persons"]
+	if raw == nil {
 		return nil
+	}
+	if err := json.Unmarshal(raw, &who); err != nil || len(who) == 0 {
+		return err
 	}
 	var said struct{ Subject string }
 	if err := json.Unmarshal(statement, &said); err != nil {

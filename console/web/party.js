@@ -153,8 +153,7 @@ export async function showParty(place, {id}) {
       open.length > 0 && h('section', null, h('h2', null, `${plural(open.length, 'payment waits', 'payments wait')}`), h('ol', {class: 'queue'}, open.map((item) => h('li', {class: 'row'}, workRow(item, {may, reload}))))),
       other.length > 0 && h('section', null, h('h2', null, 'Also open'), h('ol', {class: 'queue'}, other.map((item) => h('li', {class: 'row'}, workRow(item, {may, reload}))))),
       p.closed.length > 0 && h('section', {class: 'card', id: 'closed'}, h('h2', null, 'Closed'), closedOf(p), p.closedLeft > 0 && h('p', {class: 'quiet'}, `${count(p.closedLeft)} that were closed before are not shown.`)),
-      h('section', {class: 'card'}, h('h2', null, 'All payments, before and after'), paymentsOf(p), p.paymentsLeft > 0 && h('p', {class: 'quiet'}, `${count(p.paymentsLeft)} older ones are summed and not shown.`),
-import {actions} from './actions.js';
+      h('section', {class: 'card'}, h('h2', null, 'All payments, before and after'), paymentsOf(p, reload), p.paymentsLeft > 0 && h('p', {class: 'quiet'}, `${count(p.paymentsLeft)} older ones are summed and not shown.`),
         !p.complete && h('p', {class: 'note'}, `This node has read back to `, when(p.since), ': older payments are not here yet.')),
       p.alike.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Like it'), table('Counterparties that are like it', ['Name', 'Likeness', 'Why'], p.alike.map((a) => [a.name, `${(a.likeness * 100).toFixed(1)} %`, a.why]))),
       p.entry && h('section', {class: 'card'}, h('h2', null, 'On the list'), p.entryNames.length > 0 && h('p', null, p.entryNames.join(' · ')), h('details', null, h('summary', null, 'All that the list says'), table('Listed facts', ['What', 'Value'], p.entryFacts.map((f) => [f.label ?? f.kind, f.value])))),

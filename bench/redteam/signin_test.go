@@ -188,7 +188,7 @@ func (w *world) foreignSignIns(e conformance.Examiner) {
 	at, err := url.Parse(victim.base + "/console/")
 	e.Must(err == nil, "the stage: %v", err)
 	victim.Jar.SetCookies(at, []*http.Cookie{{Name: "railguard-session", Value: fixed, Path: "/"}})
-	to := victim.finish(victim.begin(""))
+	victim.finish(victim.begin(""))
 	who, _ = victim.signedIn()
 	e.Must(who == "olga@bank.example", "an honest sign-in fails: %q", who)
 	e.Expect(victim.cookie("railguard-session") != fixed, "the session that mallory set became olga's")
@@ -207,7 +207,7 @@ func (w *world) foreignSignIns(e conformance.Examiner) {
 		v := w.visitor(e)
 		back := v.begin(query)
 		e.Expect(!strings.Contains(back, "evil.example"), "the provider sends back to %q", back)
-		to = v.finish(back + strings.ReplaceAll(query, "?", "&"))
+		to := v.finish(back + strings.ReplaceAll(query, "?", "&"))
 		who, _ := v.signedIn()
 		e.Expect(to == "/console/" || who == "" && strings.HasPrefix(to, "/console/?signin="), "after the sign-in the browser is sent to %q", to)
 	}

@@ -186,7 +186,7 @@ export async function maybe(path, options) {
   try {
     return await call(path, options);
   } catch (error) {
-    if (error.status === 403 || error.status === 404 || error.status === 405) return null;
+    if (error.code !== 'second_look_in_hand' && [403, 404, 405].includes(error.status)) return null; // Whoever has a look in hand is led back to it.
     throw error;
   }
 }

@@ -105,15 +105,16 @@ export async function showPolicy(place, _params, go) {
     api.may('policy') && h('button', {type: 'button', id: 'activate', class: 'warn', onclick: () => after(activate)().catch(failed)}, 'Put in force …'),
     h('button', {type: 'button', id: 'discard', onclick: () => { edit.value = inForce; tell(); edit.focus(); }}, 'Back to what is in force'));
 
+  const whitelist = h('section', {class: 'card', id: 'whitelist'});
   put(place, h('div', {class: 'titlebar'}, h('h1', null, 'Policy'), h('span', {class: 'quiet'}, `version ${now.policyVersion}, rule set ${now.ruleSet}`)),
     begin.from && h('p', {class: 'note'}, 'The document of ', h('a', {href: `/console/foresight/${begin.from.startsWith('shd_') ? 'shadows' : 'backtests'}/${begin.from}`}, begin.from), ', to be edited or put in force.'),
     begin.lost && h('p', {class: 'note warn'}, `${begin.lost} is not remembered by any node any more. What is in force stands here.`),
     h('div', {class: 'columns'}, h('div', null,
       h('section', {class: 'card'}, h('h2', null, 'The document'), h('p', {class: 'quiet'}, 'What is left out is the default.'), mayTry ? [field('Policy as JSON', edit), told, verdict, buttons] : h('pre', {tabindex: '0'}, inForce)),
       settingsView(now)),
-    h('div', null, versions && versionsView(versions.data, acts?.data ?? []), modesView(now), h('section', {class: 'card', id: 'whitelist'}))));
+    h('div', null, versions && versionsView(versions.data, acts?.data ?? []), modesView(now), whitelist)));
   tell();
-  await showWhitelist(document.getElementById('whitelist'));
+  await showWhitelist(whitelist);
   return () => clearTimeout(timer);
 }
 

@@ -10,7 +10,7 @@ const because = () => h('textarea', {name: 'reason', rows: 3, required: true, ma
 export async function showWhitelist(place) {
   async function redraw() {
     const now = await api.maybe('/whitelist');
-    if (!now || !place) return;
+    if (!now) return;
     const may = api.may('policy');
     put(place, h('h2', null, 'Whitelist of the institution'), h('p', null, now.mode === 'enforce' ? 'Enforced: a payment to anybody else is stopped for a person (R13).' : 'Off: nobody is held against it.'),
       table('Entries of the whitelist', ['Whom', 'Label', 'Until', 'Acts'], now.entries.map((e) => [e.name ?? h('span', {class: 'mono'}, e.wallet), e.label ?? '–', e.expiresAt ? when(e.expiresAt) : 'for good',

@@ -92,3 +92,20 @@ func TestDraftsAreRead(t *testing.T) {
 		})
 	}
 }
+
+func TestReportsAreOpenedByAPersonWithAReason(t *testing.T) {
+	w := edgetest.New(t)
+	for body, param := range map[string]string{`{"by":"Jo","reason":"r"}`: "txnId", `{"txnId":"txn_1","reason":"r"}`: "by", `{"txnId":"txn_1","by":"Jo"}`: "reason"} {
+		_, f := w.Begin(edgetest.Admin(), body)
+		_, err := desk.ReadReportOpening(f)
+		edgetest.RequireCode(t, err, "missing_field", param)
+	}
+	j, f := w.Begin(edgetest.Admin(), `{"txnId":"txn_1","by":"Jo","reason":"paid twice"}`)
+	opening, err := desk.ReadReportOpening(f)
+	require.NoError(t, err)
+	require.Equal(t, "txn_1", opening.TxnID())
+	record, err := opening.Record(j, 7)
+	require.NoError(t, err)
+	require.Equal(t, []any{wire.SAROpen, uint64(7)}, []any{record.Op, record.Leaf})
+	require.Contains(t, string(record.Common.Fragment), `"reason":"paid twice"`)
+}

@@ -107,3 +107,11 @@ func TestSites(t *testing.T) {
 	_, err := Decode("AB", 1)
 	require.Error(t, err, "one way of writing alone")
 }
+
+// An assertion says where it was made, and what the authenticator counts.
+func TestAssertionTellsOriginAndCount(t *testing.T) {
+	a := newAuthenticator(t, true)
+	made := a.assert(said, nil)
+	require.Equal(t, "https://guard.example", made.Origin())
+	require.EqualValues(t, 9, made.Count())
+}

@@ -123,12 +123,20 @@ var untypedRoutes = []struct{ reason, routes string }{
 		POST /v1/proposals/{id}/withdraw
 		GET /v1/sanctions/blocked-property
 		GET /v1/sanctions/cases
+		POST /v1/sanctions/cases
 		GET /v1/sanctions/cases/{id}
 		POST /v1/sanctions/cases/{id}/move
 		GET /v1/sanctions/cases/{id}/report
 		GET /v1/sar
+		POST /v1/sar
 		GET /v1/sar/{txnId}
 		POST /v1/sar/{txnId}/move
+		PUT /v1/sar/{txnId}/narrative
+	`},
+	{"a second look is made in the console, which hides what would spoil it", `
+		GET /v1/learning/second-looks
+		GET /v1/learning/second-looks/{lookId}
+		POST /v1/learning/second-looks/{lookId}
 	`},
 	{"operators of a cluster use railguard cluster", `
 		POST /v1/cluster/admit

@@ -61,7 +61,7 @@ type call struct {
 	make   func(ctx context.Context, c *Client) (any, error)
 	sends  string // Method and path with query.
 	body   string // "": none.
-	key    string // Idempotency-Key; "": a POST has one that the client drew.
+	key    string // Idempotency-Key; "": a POST has one that the client drew; "none": it changes nothing and has none.
 	answer string
 	want   any
 }
@@ -74,6 +74,7 @@ func allCalls(t *testing.T) map[string]call {
 	transaction := &Transaction{TxnID: "txn_1", State: "settled", AmountUSDC: ten, CountedUSDC: ten, Late: true, Unpermitted: true, EventID: "evt_1", Time: "t"}
 	all := registryCalls()
 	maps.Copy(all, permitCalls(t))
+	maps.Copy(all, caseworkCalls())
 	for name, c := range map[string]call{
 		"Screen": {
 			func(ctx context.Context, c *Client) (any, error) {
@@ -271,7 +272,7 @@ func requireSent(t *testing.T, s *service, want call) {
 		t.Errorf("sent the content type %q", got.contentType)
 	}
 	switch {
-	case strings.HasPrefix(want.sends, "GET"):
+	case strings.HasPrefix(want.sends, "GET"), want.key == "none":
 		if got.key != "" {
 			t.Errorf("a read has the key %q", got.key)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/VictoriaMetrics/metrics"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"railguard/httpapi/guest"
@@ -65,6 +66,7 @@ func New(config Config) (*Guest, error) {
 			"An earlier verdict, an approval or a repeated answer is no leave: call confirm, and pay on its PROCEED. " +
 			"Repeat a call whose outcome is not known with the same idempotencyKey.",
 	})
+	server.AddReceivingMiddleware(refuseUndeclared)
 	g.addTools(server)
 	stream := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: bodyMax, PropagateRequestCancellation: true,
@@ -75,6 +77,19 @@ func New(config Config) (*Guest, error) {
 	})
 	g.protocol = http.NewCrossOriginProtection().Handler(g.admitScreeners(gateMessages(stream)))
 	return g, nil
+}
+
+// refuseUndeclared refuses methods of capabilities that this server does not declare. The SDK would answer
+// them with empty lists.
+func refuseUndeclared(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
+		for _, capability := range []string{"prompts/", "resources/", "logging/", "completion/"} {
+			if strings.HasPrefix(method, capability) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server has tools alone"}
+			}
+		}
+		return next(ctx, method, request)
+	}
 }
 
 // ServeHTTP answers at Path and its metadata, and leaves everything else to the API.

@@ -23,18 +23,18 @@ func (g *Guest) paymentTools(transaction members) []tool {
 			transaction.withMore(members{
 				"idempotencyKey": ownKey, "token": payment["token"], "proof": payment["proof"], "permit": permitSchema,
 				"redeem": `{"type":"boolean","description":"Take the leave at once: no other call gets it, and you make the payment now."}`,
-			}), []string{"txnId"}, true, g.confirmPayment,
+			}), verdictMembers, []string{"txnId"}, true, g.confirmPayment,
 		},
 		{
 			"settle", "Say that a payment was made", "Say that a payment was made, by the amount that was allowed or more. Less is said by a settler, never by an agent.",
 			transaction.withMore(members{
 				"idempotencyKey": ownKey, "amount": `{"type":"number","minimum":0,"maximum":1000000000000,"description":"What was paid, in US dollars; without it, the amount that was screened."}`,
 				"railRef": `{"type":"string","maxLength":256,"description":"What the rail calls the payment: a transaction hash, a bank's reference."}`,
-			}), []string{"txnId"}, true, g.settlePayment,
+			}), endingMembers, []string{"txnId"}, true, g.settlePayment,
 		},
 		{
 			"release", "Say that a payment was not made", "Say that a payment was not made, so that it counts no more. Where the policy leaves that to a settler, an agent is refused.",
-			transaction.withMore(members{"idempotencyKey": ownKey, "reason": `{"type":"string","minLength":1,"description":"Why it was not made."}`}), []string{"txnId", "reason"}, true, g.releasePayment,
+			transaction.withMore(members{"idempotencyKey": ownKey, "reason": `{"type":"string","minLength":1,"description":"Why it was not made."}`}), endingMembers, []string{"txnId", "reason"}, true, g.releasePayment,
 		},
 	}
 }

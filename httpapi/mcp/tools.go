@@ -46,6 +46,7 @@ var payment = members{
 	"cpType":        `{"type":"string","description":"individual, business or exchange."}`,
 	"cpCountry":     `{"type":"string","description":"The counterparty's country, by name or code. Tell it where you know it: an embargoed one blocks."}`,
 	"cpRegion":      `{"type":"string","description":"The counterparty's region, by name or ISO 3166-2 code."}`,
+	"cpDateOfBirth": `{"type":"string","description":"The counterparty's date of birth: 1962-11-23, or the year."}`,
 	"cpAddress":     `{"type":"string","description":"The counterparty's postal address."}`,
 	"cpIdentifiers": `{"type":"array","maxItems":8,"description":"Numbers and addresses by which the counterparty is known: its bank account, website, tax number.","items":{"type":"object","properties":{"type":{"type":"string","enum":["` + strings.Join(identifier.Words(), `","`) + `"]},"value":{"type":"string"},"country":{"type":"string"}},"required":["type","value"],"additionalProperties":false}}`,
 	"originCountry": `{"type":"string","description":"From which country the payment was asked for, by name or code."}`,
@@ -81,17 +82,10 @@ func (m members) schema(required ...string) json.RawMessage {
 	return data
 }
 
-// answer is the schema of what tools return: members of a verdict, or of the reason why
-// there is none.
-var answer = json.RawMessage(`{"type":"object","properties":{
-	"verdict":{"type":"string","enum":["PROCEED","REVIEW","BLOCK","UNKNOWN"]},"txnId":{"type":"string"},"rule":{"type":["string","null"]},
-	"reason":{"type":"string"},"agentId":{"type":"string"},"disposition":{"type":["string","null"]},
-	"state":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"},"outcome":{"type":"string","enum":["none","unknown"]}}}`)
-
 // tool is one tool. Its call returns the result, or why there is none.
 type tool struct {
 	name, title, description string
-	takes                    members
+	takes, answers           members
 	required                 []string
 	writes                   bool
 	call                     func(ctx context.Context, r *http.Request, in arguments) (*sdk.CallToolResult, *failure)
@@ -106,23 +100,23 @@ func (g *Guest) addTools(server *sdk.Server) {
 				"idempotencyKey": `{"type":"string","minLength":1,"maxLength":255,"description":"Required without a proof. Of your own making, one for each payment; the same when a call is repeated."}`,
 				"hold":           `{"type":"object","properties":{"ttlSeconds":{"type":"integer","minimum":30,"maximum":604800}},"required":["ttlSeconds"],"additionalProperties":false,"description":"Hold the amount until the payment is settled or released."}`,
 				"permit":         permitSchema,
-			}), []string{"token", "amount"}, true, g.screenPayment,
+			}), verdictMembers, []string{"token", "amount"}, true, g.screenPayment,
 		},
 		{
 			"dry_run", "Try a payment", "What screen would say of the agent's own payment now. Nothing is recorded or counted, and it is no leave to pay.",
-			payment, []string{"token", "amount"}, false, g.tryPayment,
+			payment, verdictMembers, []string{"token", "amount"}, false, g.tryPayment,
 		},
 		{
 			"get_verdict", "Read a verdict", "The verdict of an earlier payment, and the disposition of one that waits for review. It is no leave to pay: its sentence tells what became of the payment, and whether to confirm it first.",
-			transaction.withMore(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), []string{"txnId"}, false, g.tellVerdict,
+			transaction.withMore(members{"waitSeconds": `{"type":"integer","minimum":0,"maximum":30,"description":"Of a REVIEW: wait so long for its disposition."}`}), verdictMembers, []string{"txnId"}, false, g.tellVerdict,
 		},
 		{
 			"get_limits", "Read the limits", "What the agent has spent today, what is held, and what its limits leave.",
-			members{"token": payment["token"], "proof": `{"type":"string","description":"Proof of the agent's key (railguard-proof+jwt, act dry_run) over the token."}`}, []string{"token"}, false, g.tellLimits,
+			members{"token": payment["token"], "proof": `{"type":"string","description":"Proof of the agent's key (railguard-proof+jwt, act dry_run) over the token."}`}, limitMembers, []string{"token"}, false, g.tellLimits,
 		},
 		{
 			"explain", "Explain a verdict", "Which rule decided, what it is about, and what would have to change.",
-			transaction, []string{"txnId"}, false, g.explainVerdict,
+			transaction, explanationMembers, []string{"txnId"}, false, g.explainVerdict,
 		},
 	}, g.paymentTools(transaction)...) {
 		g.addTool(server, &t)
@@ -132,7 +126,7 @@ func (g *Guest) addTools(server *sdk.Server) {
 func (g *Guest) addTool(server *sdk.Server, t *tool) {
 	no := false
 	server.AddTool(&sdk.Tool{
-		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.takes.schema(t.required...), OutputSchema: answer,
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.takes.schema(t.required...), OutputSchema: t.answers.outputSchema(),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, DestructiveHint: &t.writes, IdempotentHint: true, OpenWorldHint: &no},
 	}, func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		r, _ := ctx.Value(callerKey{}).(*http.Request)

@@ -84,7 +84,44 @@ func callTool(t *testing.T, g *Guest, name, arguments string) *outcome {
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &message), w.Body.String())
 	require.NotNil(t, message.Result, w.Body.String())
 	require.NotEmpty(t, message.Result.Content)
+	declared := declaredMembers(t, name)
+	for member := range message.Result.Members {
+		require.Contains(t, declared, member, "%s does not declare it", name)
+	}
 	return message.Result
+}
+
+// declaredMembers are those of the schema of a tool's results.
+func declaredMembers(t *testing.T, name string) map[string]any {
+	g, _ := newDesk(t)
+	w := send(g, "POST", Path, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)
+	var message struct {
+		Result struct {
+			Tools []struct {
+				Name         string
+				OutputSchema struct{ Properties map[string]any }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &message), w.Body.String())
+	for _, tool := range message.Result.Tools {
+		if tool.Name == name {
+			return tool.OutputSchema.Properties
+		}
+	}
+	return failureSchema
+}
+
+// failureSchema is what the result of a tool that there is not may hold.
+var failureSchema = map[string]any{"code": nil, "message": nil, "outcome": nil, "param": nil}
+
+// Methods of what is not declared are refused.
+func TestUndeclaredMethods(t *testing.T) {
+	g, _ := newDesk(t)
+	for _, method := range []string{"prompts/list", "resources/list", "resources/templates/list", "logging/setLevel", "completion/complete"} {
+		w := send(g, "POST", Path, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{"level":"debug"}}`)
+		require.Contains(t, w.Body.String(), `"code":-32601`, method)
+	}
 }
 
 // requireFailed checks a failure: the agent must be told not to pay, and whether anything
@@ -206,7 +243,7 @@ func TestLimitsAreOfWhoHasTheCredential(t *testing.T) {
 		code        string // "": the limits are shown.
 		outcome     string
 	}{
-		"known":              {dry: fakeAnswer{status: 200, body: verdictBody("BLOCK")}, limits: fakeAnswer{status: 200, body: `{"daily":{"left":7}}`}},
+		"known":              {dry: fakeAnswer{status: 200, body: verdictBody("BLOCK")}, limits: fakeAnswer{status: 200, body: `{"spentUSDC":7}`}},
 		"no good":            {dry: fakeAnswer{status: 200, body: verdictBody("UNKNOWN")}, code: "invalid_field", outcome: "none"},
 		"of nobody":          {dry: fakeAnswer{status: 200, body: `{"verdict":"PROCEED","reason":"r"}`}, code: "invalid_field", outcome: "none"},
 		"no answer":          {dry: fakeAnswer{status: 503, body: `{"code":"no_leader"}`}, code: "no_leader", outcome: "unknown"},
@@ -223,7 +260,7 @@ func TestLimitsAreOfWhoHasTheCredential(t *testing.T) {
 				return
 			}
 			require.False(t, o.IsError)
-			require.Equal(t, map[string]any{"daily": map[string]any{"left": 7.0}}, o.Members)
+			require.Equal(t, map[string]any{"spentUSDC": 7.0}, o.Members)
 			require.Contains(t, o.Content[0].Text, "no leave to pay")
 		})
 	}

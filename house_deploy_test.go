@@ -119,6 +119,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 		require.Contains(t, []string{"critical", "warning"}, rule.Labels["severity"], rule.Alert)
 		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 		require.Equal(t, "docs/RUNBOOKS.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook"])
+		require.Equal(t, "https://github.com/railguard/railguard/blob/main/"+rule.Annotations["runbook"], rule.Annotations["runbook_url"])
 		names = append(names, rule.Alert)
 	}
 	require.Equal(t, names, headings)

@@ -396,7 +396,7 @@ func (m *registry) applyAttest(b *wire.Attest, r *wire.Result) {
 	}
 	id := m.ids.AgentID(uint32(b.Agent))
 	m.writeEvent("attestation.recorded", leaf.Attested{
-		AgentID: id, Link: m.linkAgent(b.Agent), AttestationID: m.ids.EventID(m.size), AttestedAt: m.now,
+		AgentID: id, Link: m.linkAgent(b.Agent), AttestationID: m.ids.EventID(m.size, 0), AttestedAt: m.now,
 		ValidUntil: m.now + m.limits.AttestationValidity, RecordExpiresAt: m.now + m.limits.AttestationStored,
 	}, &b.Common, r, engine.FilterKey(engine.FilterAgent, id))
 }

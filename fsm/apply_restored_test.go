@@ -122,7 +122,7 @@ func givenOut(m *Machine, old, fresh engine.AgentSlot, from uint64) []string {
 		m.ids.CredentialID(CredentialAgent, uint32(old), again.Epochs.EpochOf(again.CredentialVersion), again.CredentialVersion),
 	}
 	for leaf := from; leaf < m.size; leaf++ {
-		ids = append(ids, m.ids.TxnID(leaf), m.ids.EventID(leaf))
+		ids = append(ids, m.ids.TxnID(leaf), m.ids.EventID(leaf, 0))
 	}
 	return ids
 }

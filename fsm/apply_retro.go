@@ -58,12 +58,12 @@ func (m *rulebook) beginRetro(b *wire.Retro, r *wire.Result) {
 
 // runOf returns the members of a leaf that name its run.
 func (m *rulebook) runOf(run *wire.RetroRun) leaf.Run {
-	return leaf.Run{RetroID: m.ids.EventID(run.Begun), List: run.List, Against: run.Against}
+	return leaf.Run{RetroID: m.ids.EventID(run.Begun, 0), List: run.List, Against: run.Against}
 }
 
 // runFilter returns the filter key for the leaves of a run.
 func (m *rulebook) runFilter(run *wire.RetroRun) uint64 {
-	return engine.FilterKey(engine.FilterTxn, m.ids.EventID(run.Begun))
+	return engine.FilterKey(engine.FilterTxn, m.ids.EventID(run.Begun, 0))
 }
 
 // moveRetro takes the hits up to a cursor that is ahead of the stored one.

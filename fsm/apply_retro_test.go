@@ -61,7 +61,7 @@ func TestRetroMovesOn(t *testing.T) {
 	require.NotZero(t, list)
 	begun := w.retro(wire.RetroBegin, wire.RetroRun{List: list})
 	require.Equal(t, wire.Applied, begun.Code)
-	require.Contains(t, string(begun.Data), `"retroId":"`+w.m.ids.EventID(begun.Leaf)+`"`)
+	require.Contains(t, string(begun.Data), `"retroId":"`+w.m.ids.EventID(begun.Leaf, 0)+`"`)
 	run := *w.m.settings.Retro
 	require.Equal(t, begun.Leaf, run.Begun)
 	require.Equal(t, list, run.Covered)

@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"encoding/binary"
+	"strconv"
+	"strings"
 
 	"github.com/dchest/siphash"
 
@@ -26,7 +28,7 @@ const (
 	domainUser
 	domainFleet
 	domainTxn
-	domainEvent
+	_ // Once events.
 	domainCredential
 	domainOperator
 	domainAlert
@@ -189,8 +191,12 @@ func (d *IDs) OperatorID(slot uint32) string {
 	return d.encode32("opr_", domainOperator, d.ofSlot(domainOperator, slot))
 }
 
-// EventID returns evt_ and 12 base32 characters for a leaf index.
-func (d *IDs) EventID(leaf uint64) string { return d.encode32("evt_", domainEvent, d.ofLeaf(leaf)) }
+// EventID returns the id of the n-th event of a leaf: evt_4711_0. The first one is what the call that wrote the
+// leaf is answered with. After a recovery the number has the epoch's number above the leaf's, so that no id
+// comes twice.
+func (d *IDs) EventID(leaf uint64, n int) string {
+	return "evt_" + strconv.FormatUint(d.ofLeaf(leaf), 10) + "_" + strconv.Itoa(n)
+}
 
 // AlertID returns alr_ and 12 base32 characters for the leaf that opened an alert.
 func (d *IDs) AlertID(leaf uint64) string { return d.encode32("alr_", domainAlert, d.ofLeaf(leaf)) }
@@ -269,14 +275,27 @@ func (d *IDs) ParseFleet(text string) (uint32, bool) { return d.slot("flt_", tex
 // ParseOperator returns the slot of an operator id.
 func (d *IDs) ParseOperator(text string) (uint32, bool) { return d.slot("opr_", text, domainOperator) }
 
-// ParseEvent returns the leaf index of an event id.
+// ParseEvent returns the leaf index of the id of a leaf's first event.
 func (d *IDs) ParseEvent(text string) (uint64, bool) {
-	v, ok := d.decode32("evt_", text, domainEvent)
-	if !ok {
+	value, n, ok := SplitEventID(text)
+	if !ok || n != 0 {
 		return 0, false
 	}
-	return d.leafOf(v)
+	return d.leafOf(value)
 }
+
+// SplitEventID returns the two numbers of an event's id, in the only form that EventID writes.
+func SplitEventID(text string) (value uint64, n int, ok bool) {
+	rest, prefixed := strings.CutPrefix(text, "evt_")
+	first, second, two := strings.Cut(rest, "_")
+	value, err := strconv.ParseUint(first, 10, 62)
+	number, wrong := strconv.ParseUint(second, 10, 8)
+	ok = prefixed && two && err == nil && wrong == nil && strconv.FormatUint(value, 10) == first && strconv.FormatUint(number, 10) == second
+	return value, int(number), ok
+}
+
+// EventLeaf returns the leaf of an event id's first number, whatever its epoch.
+func EventLeaf(value uint64) uint64 { return value & (1<<epochShift - 1) }
 
 func (d *IDs) slot(prefix, text string, domain byte) (uint32, bool) {
 	v, ok := d.decode32(prefix, text, domain)

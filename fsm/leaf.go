@@ -14,7 +14,7 @@ import (
 // head begins the leaf of an event other than a screening call.
 func (m *core) head(kind string) []byte {
 	return leaf.AppendHead(make([]byte, 0, 512), &leaf.Head{
-		Kind: kind, EventID: m.ids.EventID(m.size), Time: m.now, Index: m.index, Leaf: m.size, Salt: m.nextSalt(),
+		Kind: kind, EventID: m.ids.EventID(m.size, 0), Time: m.now, Index: m.index, Leaf: m.size, Salt: m.nextSalt(),
 	})
 }
 

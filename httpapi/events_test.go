@@ -362,3 +362,23 @@ func TestEventReadersAreBounded(t *testing.T) {
 		answer(t, n.do("admin", "GET", "/v1/events", ""), 200)
 	}
 }
+
+// The eventId of a write is the id of its event, wherever one meets it.
+func TestEventIDIsOne(t *testing.T) {
+	n := newTestNode(t)
+	agent, token := n.registered("")
+	screened := answer(t, n.do("screener", "POST", "/v1/screen", `{"token":"`+token+`","amount":1,"hold":{"ttlSeconds":60}}`), 200)
+	for kind, made := range map[string]*fastjson.Value{
+		"hold.settled":    answer(t, n.do("admin", "POST", "/v1/transactions/"+textOf(screened, "txnId")+"/settle", `{}`), 200),
+		"agent.suspended": answer(t, n.do("operator", "POST", "/v1/agents/"+agent+"/suspend", `{"reason":"r"}`), 200),
+	} {
+		_, all := n.told("admin", kind)
+		require.Len(t, all, 1, kind)
+		require.Equal(t, textOf(made, "eventId"), textOf(all[0], "id"), kind)
+		require.Empty(t, answer(t, n.do("admin", "GET", "/v1/events?types="+kind+"&after="+textOf(made, "eventId"), ""), 200).GetArray("data"), "it is a cursor, too")
+	}
+	record := answer(t, n.do("auditor", "GET", "/v1/audit/"+textOf(screened, "txnId"), ""), 200)
+	_, settled := n.told("admin", "hold.settled")
+	require.Equal(t, textOf(settled[0], "id"), textOf(record, "payment", "eventId"))
+	require.Equal(t, "settled", textOf(record, "hold", "state"), "the hold's state follows the payment")
+}

@@ -298,7 +298,7 @@ func TestRetroLeavesOutWhatIsCleared(t *testing.T) {
 	hits, text := look()
 	require.Equal(t, 3, hits)
 	require.Contains(t, text, "1 payment of 1 USD and 2 registered parties;")
-	cleared := answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"`+name+`","uid":`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+
+	cleared := answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"`+name+`","uid":"`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+`"`+
 		`,"reason":"our caterer","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`), 201)
 	hits, text = look()
 	require.Zero(t, hits)
@@ -365,7 +365,7 @@ func TestRetroIsRefused(t *testing.T) {
 	}
 	active := textOf(answer(t, n.do("policy", "GET", "/v1/ofac", ""), 200), "active", "snapshotId")
 	require.Equal(t, 422, n.do("policy", "POST", "/v1/ofac/retro", `{"against":"`+active+`"}`).Code)
-	for _, id := range []string{"x", "evt_aaaaaaaaaaaa", n.api.Judges().Now().IDs.EventID(1)} {
+	for _, id := range []string{"x", "evt_aaaaaaaaaaaa", n.api.Judges().Now().IDs.EventID(1, 0)} {
 		require.Equal(t, 404, n.do("policy", "GET", "/v1/ofac/retro/"+id, "").Code, id)
 	}
 }

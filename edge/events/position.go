@@ -3,6 +3,8 @@ package events
 import (
 	"strconv"
 	"strings"
+
+	"railguard/fsm"
 )
 
 // Position is where a reader continues: behind the first Skip events of leaf Leaf, with the
@@ -16,20 +18,17 @@ type Position struct {
 const numbersMax = 16
 
 // ParsePosition reads a cursor: the id of the last event that was read (evt_4711_0), or the
-// index of a leaf that was read whole (4711).
+// index of a leaf that was read whole (4711). Of an id's epoch it takes no notice.
 func ParsePosition(text string) (Position, bool) {
-	rest, id := strings.CutPrefix(text, "evt_")
-	if !id {
-		last, ok := readIndex(rest)
+	if !strings.HasPrefix(text, "evt_") {
+		last, ok := readIndex(text)
 		return Position{Leaf: last + 1}, ok
 	}
-	leaf, n, found := strings.Cut(rest, "_")
-	last, ok := readIndex(leaf)
-	number, numbered := readIndex(n)
-	if !found || !ok || !numbered || number >= numbersMax {
+	value, n, ok := fsm.SplitEventID(text)
+	if !ok || n >= numbersMax {
 		return Position{}, false
 	}
-	return Position{Leaf: last, Skip: int(number) + 1}, true
+	return Position{Leaf: fsm.EventLeaf(value), Skip: n + 1}, true
 }
 
 // readIndex reads a number in the form that we write: no sign, no leading zero.
@@ -42,14 +41,9 @@ func readIndex(text string) (uint64, bool) {
 func (p Position) String() string {
 	switch {
 	case p.Skip > 0:
-		return ID(p.Leaf, p.Skip-1)
+		return new(fsm.IDs).EventID(p.Leaf, p.Skip-1)
 	case p.Leaf > 0:
 		return strconv.FormatUint(p.Leaf-1, 10)
 	}
 	return ""
-}
-
-// ID returns the id of the n-th event of a leaf.
-func ID(leaf uint64, n int) string {
-	return "evt_" + strconv.FormatUint(leaf, 10) + "_" + strconv.Itoa(n)
 }

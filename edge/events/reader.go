@@ -166,7 +166,7 @@ func (r *Reader) tellLeaf(at *Position, index uint64, stored audit.Leaf, visit f
 		if !about.admitted || n > 0 && o.kind == leaf.KindScreen && name[0] == 'f' && !r.caller.May(readsParties) {
 			continue
 		}
-		e := Event{ID: ID(index, n), Seq: index, N: n, Type: name, At: engine.Time(stored.Time), Leaf: &l}
+		e := Event{ID: r.judge.Terms.IDs.EventID(index, n), Seq: index, N: n, Type: name, At: engine.Time(stored.Time), Leaf: &l}
 		if o.Audience == leaf.OfInstitution {
 			e.Webhook, e.About = l.Text("webhookId"), l.Number("seq")
 		}

@@ -43,7 +43,7 @@ func kept(t *testing.T, e *events.Event) told {
 	require.Equal(t, e.ID, string(v.GetStringBytes("id")))
 	require.Equal(t, e.Type, string(v.GetStringBytes("type")))
 	require.Equal(t, e.Seq, v.GetUint64("seq"))
-	require.Equal(t, events.ID(e.Seq, e.N), e.ID)
+	require.Equal(t, events.Position{Leaf: e.Seq, Skip: e.N + 1}.String(), e.ID)
 	require.NotEmpty(t, v.GetStringBytes("leafHash"))
 	return told{e.ID, e.Type, string(v.GetStringBytes("tenant")), v}
 }
@@ -334,7 +334,7 @@ func TestEnvelope(t *testing.T) {
 	all := tell(t, w.World, newReader(w.World, w.callers()["acme operator"], everything()), 500, 4096)
 	at := slices.IndexFunc(all, func(e told) bool { return e.name == "screen.review" })
 	e := all[at]
-	require.Equal(t, events.ID(l.Index, 1), e.id)
+	require.Equal(t, events.Position{Leaf: l.Index, Skip: 2}.String(), e.id)
 	require.Equal(t, w.OperatorID("Acme Inc"), e.tenant)
 	require.Equal(t, "2026-03-22T03:33:28.589Z", string(e.body.GetStringBytes("time")))
 	data := e.body.Get("data")

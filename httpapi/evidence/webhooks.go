@@ -317,7 +317,7 @@ func listDeliveries(c *border.Request) (border.Answer, error) {
 			return false
 		}
 		var m strictjson.Members
-		m.Text("eventId", events.ID(s.Seq, int(s.N)))
+		m.Text("eventId", c.Judge.Terms.IDs.EventID(s.Seq, int(s.N)))
 		m.Uint("seq", s.Seq)
 		if s.Attempts == 0 {
 			m.Text("state", "redelivering")

@@ -126,7 +126,7 @@ func listAttestations(c *border.Request) (border.Answer, error) {
 			break
 		}
 		var m strictjson.Members
-		m.Text("attestationId", c.Judge.Terms.IDs.EventID(a.Leaf))
+		m.Text("attestationId", c.Judge.Terms.IDs.EventID(a.Leaf, 0))
 		m.Text("attestedBy", a.AttestedBy)
 		m.TextOrNull("note", a.Note)
 		m.Time("attestedAt", a.At)

@@ -31,16 +31,16 @@ const (
 // sandboxOutages are codes of a 503. Consecutive wallets, from sandboxOutage on, ask for them.
 var sandboxOutages = []string{"no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "storage_low", "shutting_down", "outcome_unknown", "time_uncertain"}
 
-// SandboxAsks returns the answer that the present call asks a sandbox for: the code of an
-// error, or a rule ("R7"). It returns "" if the call asks for none or this is no sandbox.
+// SandboxAsks returns the answer that the present call asks a sandbox for: a rule ("R7"), or a word
+// that the API knows. It returns "" if the call asks for none or this is no sandbox.
 func SandboxAsks(j *Judge) string {
-	name, named := strings.CutPrefix(j.screen.request.Name, sandboxPrefix)
+	name := SandboxAsksOf(j.Terms.Settings, j.screen.request.Name)
 	digits, paid := strings.CutPrefix(j.screen.request.Wallet, sandboxWallet)
 	switch {
-	case !named && !paid || !IsSandbox(j.Terms.Settings):
-		return ""
-	case named:
+	case name != "":
 		return name
+	case !paid || !IsSandbox(j.Terms.Settings):
+		return ""
 	}
 	number, err := strconv.ParseUint(digits, 10, 16)
 	switch {
@@ -54,8 +54,18 @@ func SandboxAsks(j *Judge) string {
 	return ""
 }
 
-// sandboxRule returns the rule that the call asks for, 0 if it asks for none.
-func sandboxRule(j *Judge) engine.RuleID {
+// SandboxAsksOf returns what the name of a counterparty asks for in a cluster with these settings, "" for
+// nothing.
+func SandboxAsksOf(settings *fsm.Settings, name string) string {
+	asked, named := strings.CutPrefix(name, sandboxPrefix)
+	if !named || !IsSandbox(settings) {
+		return ""
+	}
+	return asked
+}
+
+// SandboxRule returns the rule that the call asks for, 0 if it asks for none.
+func SandboxRule(j *Judge) engine.RuleID {
 	number, ok := strings.CutPrefix(SandboxAsks(j), "R")
 	n, err := strconv.ParseUint(number, 10, 8)
 	if !ok || err != nil || j.Terms.Settings.Rules().Rule(engine.RuleID(n)) == nil {
@@ -68,7 +78,7 @@ func sandboxRule(j *Judge) engine.RuleID {
 // for.
 func judgeStatic(j *Judge) engine.Hits {
 	hits := j.Terms.Settings.Rules().JudgeStatic(&j.screen.facts)
-	if rule := sandboxRule(j); rule > engine.RuleNoCredential && !hits.Has(engine.RuleNoCredential) {
+	if rule := SandboxRule(j); rule > engine.RuleNoCredential && !hits.Has(engine.RuleNoCredential) {
 		hits.Add(rule, 1)
 	}
 	return hits

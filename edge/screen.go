@@ -196,7 +196,7 @@ func (j *Judge) gatherFacts(list *ofac.Index) error {
 	if s.record.Used, err = j.LookForReference(s.record.Reference); err != nil {
 		return err
 	}
-	if sandboxRule(j) == engine.RuleNoCredential {
+	if SandboxRule(j) == engine.RuleNoCredential {
 		s.facts.Token = engine.TokenMalformed
 		return nil
 	}

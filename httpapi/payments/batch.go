@@ -41,7 +41,7 @@ type batchItem struct {
 	agent  *engine.AgentProfile // The agent it was judged with.
 	timing edge.Timing
 	result wire.Result // Applied or Replayed, when err is nil.
-	lost   bool        // The answer must be dropped, because the caller asked a sandbox for that.
+	fault  fault       // What happens to the answer, because the caller asked a sandbox for that.
 	err    error
 }
 
@@ -206,7 +206,7 @@ func (b *batch) judgeOne(i int) (*wire.Screen, error) {
 		return nil, err
 	}
 	var err error
-	if b.items[i].lost, err = sandboxOutage(&c.Judge); err != nil {
+	if b.items[i].fault, err = screenFault(c); err != nil {
 		return nil, err
 	}
 	record, err := c.JudgeFresh(func() (any, error) { return c.Judge.Screen() })
@@ -287,7 +287,7 @@ func (b *batch) write(item *batchItem) {
 	c := b.call
 	var record *leafjson.Screen
 	happened := item.err == nil
-	if happened && item.lost && item.result.Code == wire.Applied {
+	if happened && item.fault != noFault && item.result.Code == wire.Applied {
 		item.err = wire.ErrUnknown
 	} else if happened {
 		record, item.err = resultRecord(c, item.result, item.agent)

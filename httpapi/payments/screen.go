@@ -43,7 +43,7 @@ func screen(c *border.Request) (border.Answer, error) {
 	if err := readScreening(c); err != nil {
 		return border.Answer{}, err
 	}
-	lost, err := sandboxOutage(&c.Judge)
+	fault, err := screenFault(c)
 	if err != nil {
 		return border.Answer{}, err
 	}
@@ -55,8 +55,8 @@ func screen(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	if lost && result.Code != wire.Replayed {
-		return border.Answer{}, border.ProposalError(wire.ErrUnknown)
+	if err := fault.strike(result.Code == wire.Replayed); err != nil {
+		return border.Answer{}, err
 	}
 	if c.Judge.Forged {
 		c.Key.Charge(border.CostForged - 1)
@@ -87,19 +87,6 @@ func answerReview(c *border.Request, found *edge.ReviewFound) (border.Answer, er
 // HeaderReview tells the facilitator what the review in the answer means for its payment: a word of edge.
 // No answer over a connection has it.
 const HeaderReview = "X-Railguard-Review"
-
-// sandboxOutage returns the 503 that a sandbox was asked for. If lost is set, the answer must be
-// dropped after the payment is recorded.
-func sandboxOutage(judge *edge.Judge) (lost bool, err error) {
-	asked := edge.SandboxAsks(judge)
-	switch {
-	case asked == "" || border.StatusOf(asked) != http.StatusServiceUnavailable:
-		return false, nil
-	case asked == "outcome_unknown":
-		return true, nil
-	}
-	return false, border.Unavailable(asked, "the sandbox was asked for this")
-}
 
 // settlePayment is POST /v1/transactions/{txnId}/settle: the payment was made. No limit
 // refuses it; a repeated call is answered with the first one's leaf.
@@ -157,10 +144,16 @@ func endPayment(c *border.Request, wrong error, outcome *edge.Outcome) (border.A
 	if c.TxnID = l.Text("txnId"); wrong != nil {
 		return border.Answer{}, wrong
 	}
-	return c.AnswerProposal(border.Proposal{
+	fault, err := endFault(c, &l, outcome.Op)
+	if err != nil {
+		return border.Answer{}, err
+	}
+	ended := false // It had ended before.
+	answer, err := c.AnswerProposal(border.Proposal{
 		Kind:   wire.KindHold,
 		Record: func() (any, error) { return edge.Settlement(&c.Judge, &l, outcome) },
 	}, func(r wire.Result) (border.Answer, error) {
+		ended = true
 		data, err := c.Records().Leaf(c.Context(), r.Leaf) // This node has applied that leaf.
 		if err != nil {
 			return border.Answer{}, edge.LeafError(err)
@@ -171,6 +164,10 @@ func endPayment(c *border.Request, wrong error, outcome *edge.Outcome) (border.A
 		}
 		return c.AnswerLeaf(&first)
 	})
+	if err == nil {
+		err = fault.strike(ended || c.Replayed)
+	}
+	return answer, err
 }
 
 // renderPayment is the answer of a settle or a release.
@@ -250,7 +247,7 @@ func dryRun(c *border.Request) (border.Answer, error) {
 	if err := readScreening(c); err != nil {
 		return border.Answer{}, err
 	}
-	if _, err := sandboxOutage(&c.Judge); err != nil {
+	if _, err := screenFault(c); err != nil {
 		return border.Answer{}, err
 	}
 	if err := c.Judge.DryRun(&c.Out); err != nil {

@@ -64,7 +64,7 @@ var importLaw = map[string][]string{
 	"cluster/timing":   {},
 	"strictjson":       {"engine"},
 	"seal":             {"engine", "fsm/wire", "audit/note"},
-	"edge/events":      {"audit", "audit/merkle", "edge", "engine", "fsm/leaf", "fsm/wire", "strictjson"},
+	"edge/events":      {"audit", "audit/merkle", "edge", "engine", "fsm", "fsm/leaf", "fsm/wire", "strictjson"},
 	"edge/desk":        {"edge", "engine", "ofac", "fsm", "fsm/leaf", "fsm/wire", "strictjson"},
 	"edge/keys":        {"edge", "edge/events", "engine", "engine/passkey", "engine/possession", "fsm/leaf", "fsm", "fsm/wire", "seal", "strictjson"},
 	"edge/rulebook":    {"edge", "engine", "ofac", "ofac/judge", "fsm/wire", "strictjson"},
@@ -110,8 +110,7 @@ var importLaw = map[string][]string{
 	"bench/spec":                {},
 	"cluster/testcluster":       {}, // The product's tests use it too.
 	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
-
-	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {}, "engine/passkey/passkeytest": {}, "console/signin": {"seal"}, "console/signin/providertest": {},
+	"httpapi/description":       {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {}, "engine/passkey/passkeytest": {}, "console/signin": {"seal"}, "console/signin/providertest": {},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module
@@ -139,7 +138,8 @@ var externalLaw = map[string][]string{
 	"github.com/btcsuite/btcd":                {"ofac/wallet"},
 	"golang.org/x/time":                       {"console/signin", "httpapi/border", "httpapi/lanes", "cluster/port"},
 	"golang.org/x/sys":                        {"cluster"},
-	"github.com/klauspost/compress":           {"ofac/feed", "audit", "audit/bundle"},
+	"github.com/dunglas/httpsfv":              {"httpapi/border"},
+	"github.com/klauspost/compress":           {"ofac/feed", "audit", "audit/bundle", "httpapi/border"},
 	"github.com/go-jose/go-jose":              {"engine/jws", "bench/conformance"},
 	"go.yaml.in/yaml":                         {"httpapi/gateway", "httpapi/rulebook", "cmd/railguard"},
 	"github.com/swaggest/swgui":               {"httpapi/openapi"},

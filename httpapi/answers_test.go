@@ -1,6 +1,9 @@
 package httpapi
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -163,4 +166,86 @@ func TestNoAnswerIsAFault(t *testing.T) {
 	n.api.Serve(w, httptest.NewRequest("GET", "/v1/nothing", nil), &border.Route{Handle: func(*border.Request) (border.Answer, error) { return border.Answer{}, nil }})
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Contains(t, w.Body.String(), `"error":"internal_error"`)
+}
+
+// doPacked sends a call whose answer may be compressed.
+func (n *testNode) doPacked(role, path, accepts string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", path, nil)
+	r.Header.Set("Authorization", "Bearer "+testSecret(role))
+	r.Header.Set("Accept-Encoding", accepts)
+	w := httptest.NewRecorder()
+	n.api.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// Large answers are compressed for whoever accepts it, and nothing else is.
+func TestLargeAnswersAreCompressed(t *testing.T) {
+	n := newTestNode(t)
+	for i := range 60 {
+		n.registered(`,"metadata":{"n":` + strconv.Itoa(i) + `}`)
+	}
+	plain := n.do("auditor", "GET", "/v1/agents?limit=100", "")
+	require.Greater(t, plain.Body.Len(), 8<<10)
+	require.Empty(t, plain.Header().Get("Content-Encoding"))
+	require.Equal(t, "Accept-Encoding", plain.Header().Get("Vary"))
+	for accepts, packed := range map[string]bool{"gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "br": false, "identity": false} {
+		w := n.doPacked("auditor", "/v1/agents?limit=100", accepts)
+		require.Equal(t, packed, w.Header().Get("Content-Encoding") == "gzip", accepts)
+		body := w.Body.Bytes()
+		if packed {
+			require.Less(t, len(body), plain.Body.Len()/4)
+			reader, err := gzip.NewReader(bytes.NewReader(body))
+			require.NoError(t, err)
+			body, err = io.ReadAll(reader)
+			require.NoError(t, err)
+		}
+		require.Equal(t, plain.Body.String(), string(body))
+	}
+	require.Empty(t, n.doPacked("auditor", "/v1/agents?limit=1", "gzip").Header().Get("Content-Encoding"))
+	export := n.doPacked("auditor", "/v1/audit/export", "gzip")
+	require.Equal(t, "gzip", export.Header().Get("Content-Encoding"))
+	reader, err := gzip.NewReader(export.Body)
+	require.NoError(t, err)
+	lines, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	require.Equal(t, n.do("auditor", "GET", "/v1/audit/export", "").Body.Len(), len(lines))
+}
+
+// A body that is compressed is refused: it is read as it comes.
+func TestEncodedBodies(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	body := `{"token":"` + token + `","amount":1}`
+	refused := answer(t, n.do("screener", "POST", "/v1/screen", body, "Content-Encoding", "gzip"), 415)
+	require.Equal(t, "unsupported_encoding", textOf(refused, "code"))
+	answer(t, n.do("screener", "POST", "/v1/screen", body, "Content-Encoding", "identity"), 200)
+}
+
+// An idempotency key is the same bare and as a string of structured fields.
+func TestIdempotencyKeyAsAString(t *testing.T) {
+	n := newTestNode(t)
+	_, token := n.registered("")
+	body := `{"token":"` + token + `","amount":1}`
+	first := answer(t, n.do("screener", "POST", "/v1/screen", body, "Idempotency-Key", `order "7"`), 200)
+	again := n.do("screener", "POST", "/v1/screen", body, "Idempotency-Key", `"order \"7\""`)
+	require.Equal(t, textOf(first, "txnId"), textOf(answer(t, again, 200), "txnId"))
+	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
+	for _, broken := range []string{`"`, `"a`, `"a" b`, `"a";b=1`, `""`} {
+		require.Equal(t, "Idempotency-Key", textOf(answer(t, n.do("screener", "POST", "/v1/screen", body, "Idempotency-Key", broken), 422), "param"), broken)
+	}
+}
+
+// A call that is part of a trace says which part; what needs no key is for any page.
+func TestTraceAndOrigin(t *testing.T) {
+	n := newTestNode(t)
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	w := n.do("", "GET", "/v1/.well-known/jwks.json", "", "Traceparent", trace)
+	require.Regexp(t, `^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-00$`, w.Header().Get("Traceresponse"))
+	require.Equal(t, "*", w.Header().Get("Access-Control-Allow-Origin"))
+	with := n.do("auditor", "GET", "/v1/agents", "")
+	require.Empty(t, with.Header().Get("Traceresponse"))
+	require.Empty(t, with.Header().Get("Access-Control-Allow-Origin"), "what needs a key")
+	for accept, kind := range map[string]string{"application/problem+json": "application/problem+json", "application/problem+json;q=0, application/json": "application/json", "*/*": "application/json"} {
+		require.Equal(t, kind, n.do("auditor", "GET", "/v1/agents/agt_x", "", "Accept", accept).Header().Get("Content-Type"), accept)
+	}
 }

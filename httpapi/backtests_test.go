@@ -204,7 +204,7 @@ func (h *chronicle) change() {
 			h.try("settler", "POST", "/v1/transactions/"+h.pick(h.paid)+"/release", `{"reason":"test"}`)
 		}
 	case 12:
-		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+`,"reason":"test","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z","clearedBy":"ann"}`)
+		h.try("reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Grupp","uid":"`+strconv.Itoa(int(listedAs("LAZARUS GROUP")))+`","reason":"test","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z","clearedBy":"ann"}`)
 	case 13:
 		h.try("admin", "POST", "/v1/operators/"+h.pick([]string{"suspend", "reinstate", "reinstate"}), `{"operatorLegalName":"Acme Inc","reason":"test","actor":"ann"}`)
 	}

@@ -14,6 +14,7 @@ import (
 	"railguard/edge"
 	"railguard/httpapi/border"
 	"railguard/httpapi/contract"
+	"railguard/httpapi/description"
 	"railguard/strictjson"
 )
 
@@ -111,7 +112,10 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 		requireParameters(t, name, r, o)
 		requireMembers(t, name, r, o)
 	}
-	for name := range routes {
+	for name, r := range routes {
+		if row := description.FindOperation(r.Method, r.Path); row != nil && len(row.Answers) == 0 {
+			continue // It answers 404 and stands in no document.
+		}
 		require.Fail(t, "not in openapi.yaml", "%s: see \"A new route\" in CONTRIBUTING.md", name)
 	}
 }

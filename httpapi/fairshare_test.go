@@ -47,7 +47,7 @@ func TestRateIsTheClusters(t *testing.T) {
 	for range 2*border.BurstFactor*32 + 1 {
 		w := n.do("shared", "GET", "/v1/audit/txn_00000000", "")
 		if w.Code == http.StatusTooManyRequests {
-			require.Equal(t, "32", w.Header().Get("RateLimit-Limit"))
+			require.Equal(t, `"key";q=32;w=1`, w.Header().Get("RateLimit-Policy"))
 			return
 		}
 	}

@@ -101,6 +101,12 @@ func testSecret(role string) string {
 // API key per role.
 func newTestNode(t testing.TB) *testNode {
 	t.Helper()
+	return newTestNodeWith(t, func(*wire.Genesis) {})
+}
+
+// newTestNodeWith returns a node whose genesis was changed.
+func newTestNodeWith(t testing.TB, change func(*wire.Genesis)) *testNode {
+	t.Helper()
 	n := &testNode{
 		t: t, builder: fsm.NewStatusBuilder(), machine: fsm.New(), now: testStart, settings: &fsm.Settings{Policy: engine.DefaultPolicy()},
 		agents: map[engine.AgentSlot]*engine.AgentProfile{}, users: map[engine.UserSlot]*engine.UserProfile{},
@@ -120,7 +126,9 @@ func newTestNode(t testing.TB) *testNode {
 		Backup: partsOfABackup, Webhooks: webhooks.NewSender(webhooks.SenderConfig{Secrets: n.secrets, Version: "0.0.0-test", Dev: true, Dial: dialLoopback}),
 	}
 	n.reopen(nil)
-	n.must(wire.KindGenesis, n.genesis())
+	genesis := n.genesis()
+	change(genesis)
+	n.must(wire.KindGenesis, genesis)
 	for _, role := range edge.RoleNames[:6] {
 		n.addKey(wire.APIKey{ID: "key_" + role, Name: "test " + role, Roles: testRoles[role]}, testSecret(role))
 	}

@@ -24,9 +24,8 @@ func TestRateLimit(t *testing.T) {
 		w := n.do("slow", "GET", "/v1/audit/txn_00000000", "")
 		if w.Code == http.StatusTooManyRequests {
 			require.Equal(t, "1", w.Header().Get("Retry-After"))
-			require.Equal(t, "1", w.Header().Get("RateLimit-Limit"))
-			require.Equal(t, "0", w.Header().Get("RateLimit-Remaining"))
-			require.Equal(t, "1", w.Header().Get("RateLimit-Reset"))
+			require.Equal(t, `"key";q=1;w=1`, w.Header().Get("RateLimit-Policy"))
+			require.Equal(t, `"key";r=0;t=1`, w.Header().Get("RateLimit"))
 			require.Contains(t, w.Body.String(), `"rate_limited"`)
 			return
 		}
@@ -119,7 +118,7 @@ func TestDearNamesHaveAShareOfTheRate(t *testing.T) {
 	}
 	require.NotNil(t, limited, "never limited")
 	require.Equal(t, "1", limited.Header().Get("Retry-After"))
-	require.Equal(t, "100", limited.Header().Get("RateLimit-Limit"))
+	require.Equal(t, `"key";q=100;w=1`, limited.Header().Get("RateLimit-Policy"))
 	require.Contains(t, limited.Body.String(), `"rate_limited"`)
 	n.api.KeysNow().ByID[testKey("dear").ID].Names.Charge(1000) // Lest the debt is paid before the next line.
 	plain := `{"token":"` + token + `","amount":1,"cpName":"Maria Delgado"}`

@@ -334,7 +334,7 @@ func TestClearingTakenBackStays(t *testing.T) {
 	n := partyNode(t)
 	_, token := n.registered("")
 	n.payTo(token, 100, "Miroslav Vorontzak", "")
-	made := answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Miroslav Vorontzak","uid":900001,"reason":"a baker","nameOnly":true,"expiresAt":"2026-12-01"}`), 201)
+	made := answer(t, n.do("reviewer", "POST", "/v1/cleared", `{"name":"Miroslav Vorontzak","uid":"900001","reason":"a baker","nameOnly":true,"expiresAt":"2026-12-01"}`), 201)
 	paid, verdict := n.payTo(token, 50, "Miroslav Vorontzak", "")
 	require.Equal(t, "PROCEED", verdict)
 	page := func() *fastjson.Value {

@@ -108,7 +108,7 @@ func (b *signedBank) signable() []func() signedAct {
 		func() signedAct {
 			return signedAct{"disposition", "rosa", "POST", "/v1/queue/bulk", `{"txnIds":["` + b.review() + `","` + b.review() + `"],"disposition":"REJECTED","reviewedBy":"Somebody","notes":"n"}`, 200}
 		},
-		act("clear", "rosa", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":27307,"reason":"our caterer","nameOnly":true,"expiresAt":"2026-12-01"}`, 201),
+		act("clear", "rosa", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer","nameOnly":true,"expiresAt":"2026-12-01"}`, 201),
 		act("sar.move", "rosa", "POST", "/v1/sar/"+report+"/move", `{"by":"Rosa","to":"CLOSED","reason":"r"}`, 200),
 		act("sanctions.close", "rosa", "POST", "/v1/sanctions/cases/"+caseID+"/move", `{"by":"Rosa","to":"NOT_THE_PARTY","reason":"r"}`, 200),
 		uploaded("list.activate", "SDN.CSV", "2026-03-10", "true"),
@@ -162,7 +162,7 @@ func TestEveryActCanBeSigned(t *testing.T) {
 func (b *signedBank) signSecond() {
 	b.demand(`{"twoPersons":["clear"],"passkeys":["second"]}`)
 	for _, reason := range []string{"the caterer", "his brother"} {
-		pair := `{"name":"Lazarus Groupe","uid":27307,"reason":"` + reason + `","nameOnly":true,"expiresAt":"2026-12-01"}`
+		pair := `{"name":"Lazarus Groupe","uid":"27307","reason":"` + reason + `","nameOnly":true,"expiresAt":"2026-12-01"}`
 		id := textOf(answer(b.t, b.call("rosa", "POST", "/v1/cleared", pair), 202), "proposalId")
 		if reason == "his brother" {
 			answer(b.t, b.sign("ron", "POST", "/v1/cleared", pair), 201)

@@ -103,7 +103,7 @@ func (w *bankWeek) act() {
 		r := w.doAdmin("POST", "/admin/keys", fmt.Sprintf(`{"name":"new","roles":["reviewer"],"person":"Person %d"}`, w.random.IntN(9)), "Authorization", "Bearer "+testSecret(admin))
 		require.Less(w.t, r.Code, 500, r.Body)
 	case 8:
-		w.try(reviewer, "POST", "/v1/cleared", fmt.Sprintf(`{"name":"Lazarus Groupe","uid":27307,"reason":"our caterer %d","nameOnly":true,"expiresAt":"2026-12-01"}`, w.random.IntN(9)))
+		w.try(reviewer, "POST", "/v1/cleared", fmt.Sprintf(`{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer %d","nameOnly":true,"expiresAt":"2026-12-01"}`, w.random.IntN(9)))
 	case 9:
 		if len(w.txns) > 0 {
 			txn := w.txns[w.random.IntN(len(w.txns))]

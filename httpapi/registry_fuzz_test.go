@@ -32,7 +32,7 @@ func FuzzRegister(f *testing.F) {
 		`{"agentName":"a","agentType":"supervised","operatorLegalName":"b","purpose":"c","spendPolicy":{"dailyLimitUSDC":1}}`,
 		`{"parentAgentId":"agt_aaaaaaaaaaaa","agentName":"a","expiresAt":"2027-01-01T00:00:00Z"}`,
 		`{"legalName":"a","agentIds":["agt_aaaaaaaaaaaa"]}`, `{"fleetName":"a","operatorLegalName":"b","dailyLimitUSDC":0.1}`,
-		`{"wallet":"0x00000000000000000000000000000000000000aa","expiresAt":"2027-01-01"}`, `{"name":"a","uid":27307,"reason":"x"}`,
+		`{"wallet":"0x00000000000000000000000000000000000000aa","expiresAt":"2027-01-01"}`, `{"name":"a","uid":"27307","reason":"x"}`,
 		`{"operatorLegalName":"a","reason":"b"}`, `{"rules":{"R17":"off"},"operatingHours":{"timezone":"UTC","windows":[]}}`,
 	} {
 		f.Add(uint8(i), seed)

@@ -110,7 +110,7 @@ func TestReplayBeatsTodaysJudgement(t *testing.T) {
 		{"suspend", "operator", "POST", "/v1/agents/" + root + "/suspend", `{"reason":"x"}`},
 		{"reinstate", "operator", "POST", "/v1/agents/" + root + "/reinstate", `{"reason":"x"}`},
 		{"entry", "policy", "POST", "/v1/agents/" + root + "/whitelist/entries", `{"name":"Ink"}`},
-		{"cleared", "reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":27307,"reason":"x","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`},
+		{"cleared", "reviewer", "POST", "/v1/cleared", `{"name":"Lazarus Groupe","uid":"27307","reason":"x","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`},
 		{"reissue", "operator", "POST", "/v1/agents/" + root + "/reissue", `{"spendPolicy":{"dailyLimitUSDC":50}}`},
 	}
 	first := map[string]*httptest.ResponseRecorder{}

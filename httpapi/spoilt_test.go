@@ -78,8 +78,8 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/lists/{id}/entries": {`{"add":[{"id":"e1","kind":"individual","name":"Doe, Jane","aliases":["J. D."],"wallets":["0x1"],"identifiers":[{"type":"passport","value":"T1","country":"IR"}],"countries":["DE"],"reason":"r","until":"2027-01-31"}],"end":["e2"],"replace":true,$why}`},
 	"POST /v1/ofac/rollback":      {`{"force":true,$why}`},
 	"POST /v1/ofac/retro":         {`{"days":1,"listSnapshotId":"$snapshot","against":"$older"}`},
-	"POST /v1/cleared": {`{"name":"Lazarus Groupe","uid":100,"reason":"r","nameOnly":true,"expiresAt":"2026-04-22","clearedBy":"Ann"}`,
-		`{"name":"Lazarus Groupe","uid":100,"reason":"r","expiresAt":"2026-04-22","grounds":{"dateOfBirth":"1974","country":"JO","address":"Rainbow Street","identifiers":[{"type":"passport","value":"X998877","country":"JO"}],"operatorId":"$operator","agentId":"$agent"}}`},
+	"POST /v1/cleared": {`{"name":"Lazarus Groupe","uid":"100","reason":"r","nameOnly":true,"expiresAt":"2026-04-22","clearedBy":"Ann"}`,
+		`{"name":"Lazarus Groupe","uid":"100","reason":"r","expiresAt":"2026-04-22","grounds":{"dateOfBirth":"1974","country":"JO","address":"Rainbow Street","identifiers":[{"type":"passport","value":"X998877","country":"JO"}],"operatorId":"$operator","agentId":"$agent"}}`},
 	"DELETE /v1/cleared/{id}": {`{$why}`},
 	"POST /v1/backtests":      {`{"policy":{},"from":"2026-03-21","to":"2026-03-22"}`, `{"listSnapshotId":"$snapshot","from":"2026-03-21"}`},
 	"POST /v1/policy/shadow":  {`{"policy":{},"days":1}`, `{"listSnapshotId":"$snapshot"}`},
@@ -215,7 +215,7 @@ func spoiltWorld(t *testing.T) (*testNode, *strings.Replacer) {
 	held := id("txnId", "/v1/screen", `{"token":"`+token+`","amount":80,"cpName":"Paper Mill"}`)
 	parties := answer(t, n.do("reviewer", "GET", "/v1/parties?q=Paper+Mill", ""), 200)
 	id("", "/v1/transactions/"+refused+"/settle", `{}`)
-	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":100,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`)
+	cleared := id("clearedId", "/v1/cleared", `{"name":"Lazarus Groupe","uid":"100","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`)
 	id("txnId", "/v1/screen", `{"token":"`+token+`","amount":5,"cpName":"Lazarus Group"}`)
 	cases := answer(t, n.do("reviewer", "GET", "/v1/sanctions/cases", ""), 200)
 	alerts := answer(t, n.do("reviewer", "GET", "/v1/alerts", ""), 200)

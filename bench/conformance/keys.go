@@ -92,7 +92,7 @@ func checkKeyRate(p *probe) {
 	p.must(limited != nil, "200 calls at once with a key of 5 a second: none was limited")
 	p.expect(passed > 0, "not one of the calls within the rate passed")
 	p.refused(limited, 429, "rate_limited")
-	for _, name := range []string{"Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+	for _, name := range []string{"Retry-After", "RateLimit-Policy", "RateLimit"} {
 		p.expect(limited.header.Get(name) != "", "429 without %s", name)
 	}
 	p.expect(p.screenBody(g.payment("1"), keep429).status == 200, "another key is limited too")

@@ -15,7 +15,7 @@ import (
 // sampleValues stand for arguments and flags in examples.
 var sampleValues = map[string]string{
 	"txn": "txn_ntpya6px", "agent": "agt_rfq3ao3wofwz", "fleet": "flt_h2k9d3m5q7ra", "user": "usr_m4c7x2p9t3ka", "alert": "alr_fs5wtzwmmu4e", "cleared": "17",
-	"snapshot": "snp_5f0c1d2e3a4b5c6d", "key-id": "key_3f9a1c", "kid": "cc-v2", "entry": "3", "webhook": "whk_1", "backtest": "bt_1f2e3d4c5b6a_n1", "shadow": "shd_1f2e3d4c5b6a_n1", "retro": "evt_pngd6ke5sakx", "id": "n2", "addr": "10.0.0.2:7000",
+	"snapshot": "snp_5f0c1d2e3a4b5c6d", "key-id": "key_3f9a1c", "kid": "cc-v2", "entry": "3", "webhook": "whk_1", "backtest": "bt_1f2e3d4c5b6a_n1", "shadow": "shd_1f2e3d4c5b6a_n1", "retro": "evt_4711_0", "id": "n2", "addr": "10.0.0.2:7000",
 	"by": "carla", "reason": `"a word on why"`, "comment": `"asked the customer"`, "name": `"Acme Inc"`, "operator-legal-name": `"Acme Inc"`, "legal-name": `"Erika Mustermann"`,
 	"agent-name": `"Procurement bot"`, "agent-type": "supervised", "purpose": `"pay invoices"`, "fleet-name": "Europe", "daily-limit": "5000", "amount": "12.5", "token": "eyJhbGciOi…",
 	"uid": "27307", "expires-at": "2027-01-01", "disposition": "APPROVED", "to": "n2", "level": "debug", "model": "model-b", "attested-by": "carla", "url": "https://hooks.example.com/railguard",

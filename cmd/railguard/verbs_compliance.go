@@ -137,7 +137,7 @@ var complianceVerbs = []verb{
 	{
 		path: "clear add", group: "compliance", short: "Clear a pair: this name is not that listed entry (quietens R21 only)", call: "POST /v1/cleared",
 		fields: []field{
-			{name: "uid", kind: description.NumberField, help: "the listed entry"}, {flag: "txn", name: "txnId"},
+			{name: "uid", help: "the listed entry"}, {flag: "txn", name: "txnId"},
 			{name: "grounds.dateOfBirth", flag: "birth-date", help: "what the clearing rests on: the date of birth"}, {name: "grounds.country", flag: "country", help: "the same: the country"},
 			{name: "grounds.address", flag: "address", help: "the same: the postal address"},
 			{name: "grounds.identifiers", flag: "identifiers", kind: description.JSONField, help: `the same: identifiers, [{"type":"passport","value":"…"}]`},

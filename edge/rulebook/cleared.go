@@ -124,14 +124,13 @@ func cutText(text string) string {
 	return text[:max(strings.LastIndexByte(text[:engine.FieldMax+1], ' '), 0)]
 }
 
-// readUID reads the id of a listed entry: a number, or the string that matches show.
+// readUID reads the id of a listed entry, as matches show it.
 func readUID(f *strictjson.Fields, name string) uint32 {
-	v := f.Get(name)
-	if v == nil || v.Type() != fastjson.TypeString {
-		uid, _ := f.Integer(name, 1, 1<<32-1)
-		return uint32(uid)
+	text := f.Text(name, engine.FieldMax)
+	if f.Get(name) == nil || f.Get(name).Type() != fastjson.TypeString {
+		return 0
 	}
-	uid, err := strconv.ParseUint(f.Text(name, engine.FieldMax), 10, 32)
+	uid, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || uid == 0 {
 		f.Invalid(name, "must be the uid of a listed entry")
 	}

@@ -121,23 +121,23 @@ func TestRetroScreeningsAreAgainstAnEarlierList(t *testing.T) {
 func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
 	w := edgetest.New(t)
 	for _, c := range []struct{ body, code, param string }{
-		{`{"uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "name"},
-		{`{"name":"…","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"uid":"27307","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "name"},
+		{`{"name":"…","uid":"27307","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
 		{`{"name":"Lazarus Groupe","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "uid"},
 		{`{"name":"Lazarus Groupe","uid":"0","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
 		{`{"name":"Lazarus Groupe","uid":4294967296,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true}`, "missing_field", "expiresAt"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-03-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2027-03-24T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","nameOnly":true}`, "missing_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","nameOnly":true,"expiresAt":"2026-03-01T00:00:00Z"}`, "invalid_field", "expiresAt"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","nameOnly":true,"expiresAt":"2027-03-24T00:00:00Z"}`, "invalid_field", "expiresAt"},
 		{`{"name":"Lazarus Groupe","uid":5,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "uid"},
-		{`{"name":"Quiet Orchard Bakery","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
-		{`{"name":"Lazarus Group","uid":27307,"reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "grounds"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","grounds":{},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","nameOnly":true,"grounds":{"country":"FR"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "nameOnly"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","grounds":{"operatorId":"opr_x"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds.operatorId"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","grounds":{"agentId":"x"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds.agentId"},
-		{`{"name":"Lazarus Groupe","uid":27307,"reason":"r","txnId":"txn_nowhere","expiresAt":"2026-04-20T00:00:00Z"}`, "not_found", ""},
+		{`{"name":"Quiet Orchard Bakery","uid":"27307","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Group","uid":"27307","reason":"r","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "name"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","expiresAt":"2026-04-20T00:00:00Z"}`, "missing_field", "grounds"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","grounds":{},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","nameOnly":true,"grounds":{"country":"FR"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "nameOnly"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","grounds":{"operatorId":"opr_x"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds.operatorId"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","grounds":{"agentId":"x"},"expiresAt":"2026-04-20T00:00:00Z"}`, "invalid_field", "grounds.agentId"},
+		{`{"name":"Lazarus Groupe","uid":"27307","reason":"r","txnId":"txn_nowhere","expiresAt":"2026-04-20T00:00:00Z"}`, "not_found", ""},
 		{`{"name":"Lazarus Groupe","uid":"27307","reason":"our caterer","nameOnly":true,"expiresAt":"2026-04-20T00:00:00Z","clearedBy":"Jo"}`, "", ""},
 	} {
 		t.Run(c.body, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestPairsAreClearedWhereThereIsSomethingToClear(t *testing.T) {
 func TestAClearingRestsOnItsGrounds(t *testing.T) {
 	w := edgetest.New(t)
 	long := strings.Repeat("word ", 40) + "Avenue"
-	j, f := w.Begin(edgetest.Admin(), `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z","grounds":{"country":"FR","dateOfBirth":"1974","address":" 1 Rue X ","identifiers":[{"type":"passport","value":"X 123"}]}}`)
+	j, f := w.Begin(edgetest.Admin(), `{"name":"Lazarus Groupe","uid":"27307","reason":"r","expiresAt":"2026-04-20T00:00:00Z","grounds":{"country":"FR","dateOfBirth":"1974","address":" 1 Rue X ","identifiers":[{"type":"passport","value":"X 123"}]}}`)
 	pair, err := rulebook.ReadClearedPair(j, f)
 	require.NoError(t, err)
 	_, err = w.Settle(j, wire.KindCleared, func() (any, error) { return pair.Record(j) })
@@ -173,7 +173,7 @@ func TestAClearingRestsOnItsGrounds(t *testing.T) {
 	grounds := w.Settings().Cleared[0].Grounds
 	require.Equal(t, [3]string{"FR", "1974", "1 Rue X"}, [3]string{grounds.Country, grounds.BirthDate, grounds.Address})
 	require.Len(t, grounds.Identifiers, 1)
-	j, f = w.Begin(edgetest.Admin(), `{"name":"Lazarus Groupe","uid":27307,"reason":"r","expiresAt":"2026-04-20T00:00:00Z","grounds":{"address":"`+long+`"}}`)
+	j, f = w.Begin(edgetest.Admin(), `{"name":"Lazarus Groupe","uid":"27307","reason":"r","expiresAt":"2026-04-20T00:00:00Z","grounds":{"address":"`+long+`"}}`)
 	_, err = rulebook.ReadClearedPair(j, f)
 	require.NoError(t, err)
 }

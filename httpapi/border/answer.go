@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
+
 	"railguard/edge"
 	"railguard/httpapi/guest"
 	"railguard/strictjson"
@@ -29,6 +31,7 @@ var (
 	problemType = []string{"application/problem+json"}
 	noSniff     = []string{"nosniff"}
 	noStore     = []string{"no-store"}
+	anyOrigin   = []string{"*"}
 )
 
 // LengthByServer is the longest body for which net/http sets Content-Length itself (RFC
@@ -97,6 +100,12 @@ func (c *Request) commonHeaders(length int) {
 	}
 	if c.Replayed {
 		h.Set(HeaderReplayed, "true")
+	}
+	if c.Asked.Trace != "" { // W3C Trace Context, level 2: which part of the trace this call is.
+		h.Set("Traceresponse", "00-"+c.Asked.Trace+"-"+spanID()+"-00")
+	}
+	if c.route != nil && c.route.Roles == 0 && !c.route.admin && c.r.Method != http.MethodPost {
+		h["Access-Control-Allow-Origin"] = anyOrigin // What needs no key is for programs in a browser, too.
 	}
 }
 
@@ -196,6 +205,8 @@ func (c *Request) writeAnswer(a Answer) error {
 		return errNoAnswer
 	case a.bodyless:
 		c.writeHead(a.status, nil, -1)
+	case len(a.body) >= compressFrom && c.takesGzip(a.contentType):
+		c.writePacked(&a)
 	default:
 		c.writeHead(a.status, a.contentType, len(a.body))
 		if c.r.Method != http.MethodHead {
@@ -229,6 +240,7 @@ func writeStream(c *Request, a Answer) error {
 	}
 	if err == nil {
 		s.Begin()
+		s.finish()
 	}
 	return err
 }
@@ -239,13 +251,31 @@ type Stream struct {
 	border      *Border
 	contentType []string
 	control     *http.ResponseController
-	looked      time.Time // When the key was looked at last.
+	looked      time.Time    // When the key was looked at last.
+	packer      *gzip.Writer // nil: the answer is not compressed.
 }
 
 // Begin writes the head of the answer, once.
 func (s *Stream) Begin() {
-	if !s.c.wrote {
-		s.c.writeHead(http.StatusOK, s.contentType, -1)
+	if s.c.wrote {
+		return
+	}
+	if s.c.takesGzip(s.contentType) {
+		s.c.packHeaders()
+		if s.c.r.Method != http.MethodHead {
+			s.packer = packers.Get().(*gzip.Writer)
+			s.packer.Reset(s.c.w)
+		}
+	}
+	s.c.writeHead(http.StatusOK, s.contentType, -1)
+}
+
+// finish ends a compressed answer that is whole.
+func (s *Stream) finish() {
+	if s.packer != nil {
+		_ = s.packer.Close() // A caller that went away is not our fault.
+		packers.Put(s.packer)
+		s.packer = nil
 	}
 }
 
@@ -262,11 +292,21 @@ func (s *Stream) Write(p []byte) (int, error) {
 	}
 	s.Begin()
 	_ = s.control.SetWriteDeadline(time.Now().Add(chunkWriteTimeout)) // A writer without deadlines needs none.
+	if s.packer != nil {
+		return s.packer.Write(p)
+	}
 	return s.c.w.Write(p)
 }
 
 // Flush sends what was written.
-func (s *Stream) Flush() error { return s.control.Flush() }
+func (s *Stream) Flush() error {
+	if s.packer != nil {
+		if err := s.packer.Flush(); err != nil {
+			return err
+		}
+	}
+	return s.control.Flush()
+}
 
 // answerError answers with an error in the flat shape of decision 32. The caller sees an
 // internal error only as internal_error; the log line has its text.
@@ -279,7 +319,7 @@ func (c *Request) answerError(err error) {
 	c.failHeaders(e)
 	contentType := JSONType
 	var m strictjson.Members
-	if strings.Contains(c.r.Header.Get("Accept"), "application/problem+json") {
+	if c.wantsProblem() {
 		contentType = problemType
 		m.Text("type", docsLink(e.Code))
 		m.Text("title", strings.ReplaceAll(e.Code, "_", " "))
@@ -289,6 +329,17 @@ func (c *Request) answerError(err error) {
 	}
 	m.Join(c.WriteError(e))
 	_ = c.writeAnswer(c.Send(e.Status, contentType, m.Body())) // Send always makes an answer.
+}
+
+// wantsProblem reports whether the caller accepts errors in the form of RFC 9457.
+func (c *Request) wantsProblem() bool {
+	for kind := range strings.SplitSeq(c.r.Header.Get("Accept"), ",") {
+		name, parameters, _ := strings.Cut(kind, ";")
+		if strings.EqualFold(strings.TrimSpace(name), problemType[0]) {
+			return !isRefused(parameters)
+		}
+	}
+	return false
 }
 
 // visibleError turns an error into what the caller may see. happened says that a record of

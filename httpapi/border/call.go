@@ -184,6 +184,17 @@ func requestID(r *http.Request) string {
 	return string(id[:])
 }
 
+// spanID returns a random id of a part of a trace (W3C Trace Context).
+func spanID() string {
+	const digits = "0123456789abcdef"
+	id, n := [16]byte{}, rand.Uint64()|1 // All zeros would be no id.
+	for i := range id {
+		id[i] = digits[n&15]
+		n >>= 4
+	}
+	return string(id[:])
+}
+
 // TraceID takes the trace id out of a traceparent header (W3C Trace Context,
 // version 00: version, trace id, parent id, flags); "" for anything else.
 func TraceID(header string) string {
@@ -300,6 +311,9 @@ func (c *Request) ReadIfMatch() (uint64, error) {
 func (c *Request) readBody() error {
 	if c.route.Body == BodyNone || c.route.Body == BodyRaw {
 		return nil
+	}
+	if err := c.refuseEncoded(); err != nil {
+		return err
 	}
 	if c.r.ContentLength > c.route.Max {
 		return TooLarge(c.route.Max)

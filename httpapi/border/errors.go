@@ -80,6 +80,7 @@ var CodeTable = []codeText{
 	{"limit_reached", 409, "A table or an answer is full: children of one parent, agents of one fleet, what was written about one record, confirmations of one payment."},
 	{"version_mismatch", 412, "If-Match does not name the current version."},
 	{"payload_too_large", 413, "The body is larger than the limit of this path."},
+	{"unsupported_encoding", 415, "The body is compressed. It is read as it comes: send it without Content-Encoding."},
 	{"invalid_field", 422, "A member has the wrong type or value (400 on a screening call)."},
 	{"missing_field", 422, "A required member is missing."},
 	{"unknown_field", 422, "The body has a member that is not known here; didYouMean names the one it is near to. On a screening call 400, and only for such a member unless strictness was asked for."},

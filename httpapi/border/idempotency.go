@@ -2,7 +2,10 @@ package border
 
 import (
 	"net/http"
+	"strings"
 	"sync"
+
+	"github.com/dunglas/httpsfv"
 
 	"railguard/engine"
 )
@@ -56,8 +59,8 @@ func (c *Request) BeginIdempotent() error {
 		e.Param = "Idempotency-Key"
 		return e
 	}
-	value := values[0]
-	if len(values) > 1 || !KeyText(value) {
+	value, sound := keyOfHeader(values[0])
+	if len(values) > 1 || !sound || !KeyText(value) {
 		return InvalidField("Idempotency-Key", "must be 1 to 255 printable characters")
 	}
 	idem := c.Key.Idempotency(c.r.URL.Path, value, c.Asked.Body)
@@ -67,6 +70,20 @@ func (c *Request) BeginIdempotent() error {
 	c.Asked.Idem, c.Asked.Hashed, c.Asked.KeyText = &idem.Idem, &idem.Body, value
 	c.claimed, c.claims = idem.Key, true
 	return nil
+}
+
+// keyOfHeader returns the key that the header holds: the bare text, or what stands in quotes as a string of
+// structured fields (RFC 9651, and the IETF's draft of the header).
+func keyOfHeader(value string) (key string, sound bool) {
+	if !strings.HasPrefix(value, `"`) {
+		return value, true
+	}
+	item, err := httpsfv.UnmarshalItem([]string{value})
+	if err != nil {
+		return "", false
+	}
+	key, sound = item.Value.(string)
+	return key, sound && len(item.Params.Names()) == 0
 }
 
 // KeyText tells whether a text may be an idempotency key.

@@ -28,7 +28,7 @@ type Key struct {
 	Expires  engine.Time
 	Sessions uint32        // The number that a session of this key carries; another number's has ended.
 	Strict   bool          // Unknown members in its screening calls are errors.
-	Limit    int           // Calls a second; for the RateLimit-Limit header.
+	Limit    int           // Calls a second.
 	Calls    *rate.Limiter // nil: no limit.
 	creates  *rate.Limiter // Limits registrations; nil: no limit.
 	Use      *keyUse       // Demand of calls, by cost.
@@ -397,10 +397,24 @@ func (b *Border) countKeyless(r *http.Request, cost int) error {
 // takeTokens counts a call against a rate, of which this node may have a part. A call never
 // takes more than one burst, so that a slow key can afford it at some time.
 func (c *Request) takeTokens(limiter *rate.Limiter, whole, cost int) error {
-	if limiter == nil || limiter.AllowN(time.Now(), min(cost, limiter.Burst())) {
+	if limiter == nil {
+		return nil
+	}
+	if limiter.AllowN(time.Now(), min(cost, limiter.Burst())) {
+		if left := int(limiter.Tokens()); left < whole {
+			c.tellRate(whole, left, 1)
+		}
 		return nil
 	}
 	return c.refuseRate(limiter, whole, "more than "+strconv.Itoa(whole)+" calls a second with this key; a dear one counts as several")
+}
+
+// tellRate says how many calls the key has left, in the fields of draft-ietf-httpapi-ratelimit-headers-10.
+// A key that has a whole second's calls left is not told: two more headers would cost every answer.
+func (c *Request) tellRate(whole, left, seconds int) {
+	h := c.w.Header()
+	h["Ratelimit-Policy"] = []string{`"key";q=` + strconv.Itoa(whole) + ";w=1"}
+	h["Ratelimit"] = []string{`"key";r=` + strconv.Itoa(max(left, 0)) + ";t=" + strconv.Itoa(seconds)}
 }
 
 // refuseRate is the 429 of a key whose tokens are used.
@@ -411,10 +425,7 @@ func (c *Request) refuseRate(limiter *rate.Limiter, whole int, message string) e
 	if perSecond > 0 && perSecond < 1 {
 		wait = int(1 / perSecond)
 	}
-	h := c.w.Header()
-	h.Set("RateLimit-Limit", strconv.Itoa(whole))
-	h.Set("RateLimit-Remaining", "0")
-	h.Set("RateLimit-Reset", strconv.Itoa(wait))
+	c.tellRate(whole, 0, wait)
 	return &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Retry: wait, Message: message}
 }
 

@@ -82,6 +82,7 @@ func Load() (*Contract, error) {
 		return nil, fmt.Errorf("document: %w", err)
 	}
 	c := &Contract{schemas: map[string]*jsonschema.Schema{}, seen: map[string]bool{}, compiler: jsonschema.NewCompiler()}
+	closeObjects(value)
 	c.root, _ = value.(map[string]any)
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
 	if err := c.compiler.AddResource(resource, value); err != nil {
@@ -101,6 +102,27 @@ func Load() (*Contract, error) {
 		c.strange = append(c.strange, c.answer(name, place))
 	}
 	return c, nil
+}
+
+// closeObjects makes what the document leaves open for additions strict: the service under test answers
+// with no member and no word that its document does not have.
+func closeObjects(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if _, isSchema := v["properties"].(map[string]any); isSchema && v["type"] == "object" && v["additionalProperties"] == nil {
+			v["additionalProperties"] = false
+		}
+		if words, extensible := v["x-extensible-enum"]; extensible {
+			v["enum"] = words
+		}
+		for _, inner := range v {
+			closeObjects(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			closeObjects(inner)
+		}
+	}
 }
 
 func (c *Contract) operation(path, method string, said map[string]any) *Operation {

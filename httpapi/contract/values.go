@@ -100,7 +100,7 @@ func number(value any, otherwise float64) float64 {
 func (g *Generator) text(said map[string]any) string {
 	switch said["format"] {
 	case "date-time":
-		return pick(g, "2026-03-22T03:33:28.589Z", "2026-12-31T23:59:59+01:00", "2030-01-01", "2026-03-21T00:00:00Z")
+		return pick(g, "2026-03-22T03:33:28.589Z", "2026-12-31T23:59:59+01:00", "2026-03-21T00:00:00Z")
 	case "date":
 		return "2026-12-25"
 	}
@@ -108,6 +108,8 @@ func (g *Generator) text(said map[string]any) string {
 	switch {
 	case strings.HasPrefix(pattern, "^[0-2]"):
 		return pick(g, "00:00", "09:30", "23:59")
+	case strings.HasPrefix(pattern, "^[0-9]{4}-"):
+		return pick(g, "2026-03-22T03:33:28.589Z", "2026-12-31T23:59:59+01:00", "2030-01-01", "2026-03-21T00:00:00Z")
 	case strings.HasPrefix(pattern, "^[0-9]{2}-?"):
 		return pick(g, "12-3456789", "123456789")
 	case strings.HasPrefix(pattern, "^["):

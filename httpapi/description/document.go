@@ -22,7 +22,7 @@ func (r *refusal) describe() Object {
 	}
 	headers := Object{}
 	for name := range strings.FieldsSeq(names) {
-		headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name}}})
+		headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name + "Header"}}})
 	}
 	if len(headers) > 0 {
 		out = append(out, Pair{"headers", headers})
@@ -55,6 +55,9 @@ func Document() Object {
 	m := &schemaMaker{named: map[string]Object{}}
 	paths := Object{}
 	for _, operation := range Operations() {
+		if len(operation.Answers) == 0 {
+			continue // What is never there is no call of anybody's.
+		}
 		method, path := operation.divideRoute()
 		there, _ := paths.Get(path).(Object)
 		paths = paths.With(path, there.With(method, operation.describe(m)))
@@ -64,15 +67,26 @@ func Document() Object {
 	}
 	answers := Object{}
 	for _, r := range refusals {
-		answers = append(answers, Pair{r.name, r.describe()})
+		answers = append(answers, Pair{r.name + "Response", r.describe()})
 	}
 	schemas := Object{}
 	slices.Sort(m.order)
 	for _, name := range m.order {
 		schemas = append(schemas, Pair{name, m.named[name]})
 	}
+	paths, schemas = openAnswers(paths, schemas)
 	return append(slices.Clone(preface), Pair{"paths", paths}, Pair{"components", Object{
 		{"securitySchemes", readObject(`{"apiKey": {"type": "http", "scheme": "bearer", "description": "An API key, rg_live_..."}}`)},
-		{"parameters", Object(parameters)}, {"headers", Object(headers)}, {"responses", answers}, {"schemas", schemas},
+		{"parameters", renamed(parameters, "Parameter")}, {"headers", renamed(headers, "Header")}, {"responses", answers}, {"schemas", schemas},
 	}})
+}
+
+// renamed returns components with their kind behind their names. Generators of clients put components
+// of all kinds into one package, so no two may have the same name.
+func renamed(components []Pair, kind string) Object {
+	out := slices.Clone(components)
+	for i := range out {
+		out[i].Name += kind
+	}
+	return out
 }

@@ -25,10 +25,14 @@ func TestDocumentIsWhole(t *testing.T) {
 			names = append(names, operation.OperationID)
 		}
 	}
+	there := 0
 	for _, operation := range Operations() {
-		require.True(t, slices.Contains(names, operation.Name), operation.Name)
+		if len(operation.Answers) > 0 {
+			there++
+			require.True(t, slices.Contains(names, operation.Name), operation.Name)
+		}
 	}
-	require.Len(t, names, len(Operations()))
+	require.Len(t, names, there)
 	references := regexp.MustCompile(`"\$ref":"#/components/([a-z]+)/([A-Za-z0-9]+)"`).FindAllSubmatch(data, -1)
 	require.Greater(t, len(references), 1000)
 	for _, match := range references {
@@ -62,4 +66,23 @@ func TestFields(t *testing.T) {
 	// An opened object's member is required only where the object itself is.
 	require.False(t, named(FindOperation("POST", "/v1/screen").BodyFields("hold"), "hold.ttlSeconds").Required)
 	require.Empty(t, FindOperation("GET", "/v1/audit").BodyFields())
+}
+
+// TestAnswersAreOpen: what is sent is closed, and what is answered may grow.
+func TestAnswersAreOpen(t *testing.T) {
+	document := Document()
+	release := document.Get("paths").(Object).Get("/v1/transactions/{txnId}/release").(Object).Get("post").(Object)
+	body, err := json.Marshal(release.Get("requestBody"))
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"additionalProperties":false`)
+	schemas := document.Get("components").(Object).Get("schemas").(Object)
+	for _, name := range []string{"Screening", "Record", "Error", "Hold", "WhitelistSummary"} {
+		schema, err := json.Marshal(schemas.Get(name))
+		require.NoError(t, err)
+		require.NotContains(t, string(schema), `"additionalProperties":false`, name)
+		require.NotContains(t, string(schema), `"enum":["missing_token"`)
+	}
+	asked, err := json.Marshal(schemas.Get("QueueFilter"))
+	require.NoError(t, err)
+	require.Contains(t, string(asked), `"additionalProperties":false`)
 }

@@ -6,8 +6,8 @@ var evidenceOperations = []Operation{
 		Summary:    "Records, newest first",
 		Parameters: "limit cursor order consistency timeout minIndex",
 		Query: []Parameter{
-			{Name: "from", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
-			{Name: "to", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
+			{Name: "from", Text: "a time or a date", Of: "", Tags: momentTags},
+			{Name: "to", Text: "a time or a date", Of: "", Tags: momentTags},
 			{Name: "agentId"},
 			{Name: "operator"},
 			{Name: "verdict", Of: Verdict("")},
@@ -91,8 +91,8 @@ var evidenceOperations = []Operation{
 		Summary:    "A range of history as a stream",
 		Parameters: "cursor consistency timeout minIndex",
 		Query: []Parameter{
-			{Name: "from", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
-			{Name: "to", Text: "a time or a date", Of: "", Tags: `length:"1-" format:"date-time"`},
+			{Name: "from", Text: "a time or a date", Of: "", Tags: momentTags},
+			{Name: "to", Text: "a time or a date", Of: "", Tags: momentTags},
 			{Name: "agentId", Text: "only what is of this agent, with the decision before and the one after the time: complete by the numbers of its decisions"},
 			{Name: "format", Of: "", Tags: `enum:"ndjson csv"`},
 			{Name: "cosigned", Text: "wait, up to 20 seconds, until witnesses have signed a tree head that covers the range", Of: "", Tags: `enum:"true false"`},
@@ -111,8 +111,8 @@ var evidenceOperations = []Operation{
 			{Name: "types", Text: "names or groups of events (review.*), divided by commas; none: all but those of payments"},
 			{Name: "by", Text: "part of the person, or of the name or id of the API key"},
 			{Name: "about", Text: "an agent's or a user's id"},
-			{Name: "from", Text: "a time or a date; default: 90 days back", Of: "", Tags: `length:"1-" format:"date-time"`},
-			{Name: "to", Text: "a time or a date; default: now", Of: "", Tags: `length:"1-" format:"date-time"`},
+			{Name: "from", Text: "a time or a date; default: 90 days back", Of: "", Tags: momentTags},
+			{Name: "to", Text: "a time or a date; default: now", Of: "", Tags: momentTags},
 		},
 		Answers: []Answer{{Status: 200, Of: struct {
 			Data       []Act   `json:"data"`

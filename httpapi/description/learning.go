@@ -7,8 +7,8 @@ var learningOperations = []Operation{
 		Text:       "Decisions, medians, agreement and reversals by officer, rule, listed entry, operator and day; docs/learning.md defines each figure. One answer counts 10,000 decisions at most: complete is false and to is earlier where there are more, and the next call begins a millisecond after it. For a key with neither the role reviewer nor auditor an escalated review counts as rejected. A table has 500 rows at most, those with the most decisions.",
 		Parameters: "consistency timeout minIndex",
 		Query: []Parameter{
-			{Name: "from", Text: "a time or a date; 30 days before to if left out", Of: "", Tags: `length:"1-" format:"date-time"`},
-			{Name: "to", Text: "a time or a date; now if left out", Of: "", Tags: `length:"1-" format:"date-time"`},
+			{Name: "from", Text: "a time or a date; 30 days before to if left out", Of: "", Tags: momentTags},
+			{Name: "to", Text: "a time or a date; now if left out", Of: "", Tags: momentTags},
 			{Name: "limit", Text: "how many decisions it counts at most", Of: int64(0), Tags: `range:"1-10000"`},
 			{Name: "format", Text: "csv: the same as one table", Of: "", Tags: `enum:"json csv"`},
 		},

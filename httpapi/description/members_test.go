@@ -57,5 +57,5 @@ func TestSchemasOfTypes(t *testing.T) {
 		"name":{"type":"string","minLength":1,"maxLength":8,"pattern":"^a","description":"A name."},
 		"kind":{"type":["string","null"],"enum":["a","b"]},
 		"many":{"type":"array","maxItems":2,"items":{"type":"string","maxLength":3}},
-		"inner":{"oneOf":[{"type":"null"},{"type":"object","required":["size"],"additionalProperties":false,"properties":{"size":{"type":"integer","minimum":1,"maximum":9}}}]}}}`, string(data))
+		"inner":{"oneOf":[{"type":"null"},{"type":"object","required":["size"],"additionalProperties":false,"properties":{"size":{"type":"integer","format":"int64","minimum":1,"maximum":9}}}]}}}`, string(data))
 }

@@ -100,6 +100,9 @@ func (o *Operation) refusals() []int {
 		if o.Scope != Public {
 			statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge)
 		}
+		if o.Body != nil {
+			statuses = append(statuses, http.StatusUnsupportedMediaType)
+		}
 	}
 	for word := range strings.FieldsSeq(o.Refusals) {
 		status, err := strconv.Atoi(word)
@@ -148,7 +151,7 @@ func (o *Operation) describe(m *schemaMaker) Object {
 func (o *Operation) describeParameters(m *schemaMaker) []any {
 	var all []any
 	for name := range strings.FieldsSeq(o.Parameters) {
-		all = append(all, Object{{"$ref", "#/components/parameters/" + name}})
+		all = append(all, Object{{"$ref", "#/components/parameters/" + name + "Parameter"}})
 	}
 	for _, parameter := range o.Query {
 		all = append(all, parameter.describe(m))
@@ -203,7 +206,7 @@ func (o *Operation) describeAnswers(m *schemaMaker) Object {
 			name = special
 		}
 		if out.Get(strconv.Itoa(status)) == nil {
-			out = append(out, Pair{strconv.Itoa(status), Object{{"$ref", "#/components/responses/" + name}}})
+			out = append(out, Pair{strconv.Itoa(status), Object{{"$ref", "#/components/responses/" + name + "Response"}}})
 		}
 	}
 	return out
@@ -220,7 +223,7 @@ func (a *Answer) describe(m *schemaMaker) Object {
 			names = "RequestId Node Index Role Lineage " + names
 		}
 		for name := range strings.FieldsSeq(names) {
-			headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name}}})
+			headers = append(headers, Pair{headerNames[name], Object{{"$ref", "#/components/headers/" + name + "Header"}}})
 		}
 		out = append(out, Pair{"headers", headers})
 	}

@@ -283,7 +283,7 @@ var operationsOperations = []Operation{
 		Text:       "For a cluster whose clocks are further beyond its log than is credible: readiness says so. Two admins name the same instant.",
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
-			NotAfter Time    `json:"notAfter" doc:"It is not later than this; readiness names a date"`
+			NotAfter string  `json:"notAfter" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}" doc:"It is not later than this time or date; readiness names a date"`
 			Reason   *string `json:"reason,omitempty" length:"-TextMax"`
 			Actor    *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"notAfter": "2026-03-23", "reason": "the power was away for two days"}`},

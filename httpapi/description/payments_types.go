@@ -67,16 +67,16 @@ type X402Supported struct {
 }
 
 type McpCall struct {
-	Jsonrpc any    `json:"jsonrpc" schema:"{\"const\": \"2.0\"}"`
-	ID      ID     `json:"id,omitempty"`
-	Method  string `json:"method"`
-	Params  Free   `json:"params,omitempty" free:"The protocol's."`
+	Jsonrpc any      `json:"jsonrpc" schema:"{\"const\": \"2.0\"}"`
+	ID      Anything `json:"id,omitempty" doc:"A text or a number (JSON-RPC 2.0)."`
+	Method  string   `json:"method"`
+	Params  Free     `json:"params,omitempty" free:"The protocol's."`
 }
 
 type McpAnswer struct {
-	Jsonrpc any  `json:"jsonrpc" schema:"{\"const\": \"2.0\"}"`
-	ID      *ID  `json:"id"`
-	Result  Free `json:"result,omitempty" free:"The protocol's."`
+	Jsonrpc any      `json:"jsonrpc" schema:"{\"const\": \"2.0\"}"`
+	ID      Anything `json:"id" doc:"That of the call, or null."`
+	Result  Free     `json:"result,omitempty" free:"The protocol's."`
 	Error   struct {
 		Code    int64  `json:"code"`
 		Message string `json:"message"`

@@ -73,7 +73,7 @@ var registryOperations = []Operation{
 			Data       []Attestation `json:"data"`
 			NextCursor *string       `json:"nextCursor"`
 			AsOfIndex  int64         `json:"asOfIndex"`
-		}{}, Example: `{"data": [{"attestationId": "evt_7uocrzbq6fpr", "attestedBy": "d@e.f", "note": null, "attestedAt": "2026-03-23T02:33:28.589Z", "validUntil": "2026-03-24T02:33:28.589Z", "recordExpiresAt": "2026-03-24T03:33:28.589Z"}, {"attestationId": "evt_jukfpfkfpopd", "attestedBy": "a@b.c", "note": "seen it run", "attestedAt": "2026-03-22T03:33:28.589Z", "validUntil": "2026-03-23T03:33:28.589Z", "recordExpiresAt": "2026-03-23T04:33:28.589Z"}], "nextCursor": null, "asOfIndex": 17}`}},
+		}{}, Example: `{"data": [{"attestationId": "evt_4711_0", "attestedBy": "d@e.f", "note": null, "attestedAt": "2026-03-23T02:33:28.589Z", "validUntil": "2026-03-24T02:33:28.589Z", "recordExpiresAt": "2026-03-24T03:33:28.589Z"}, {"attestationId": "evt_4711_0", "attestedBy": "a@b.c", "note": "seen it run", "attestedAt": "2026-03-22T03:33:28.589Z", "validUntil": "2026-03-23T03:33:28.589Z", "recordExpiresAt": "2026-03-23T04:33:28.589Z"}], "nextCursor": null, "asOfIndex": 17}`}},
 		Refusals: "404",
 		Codes:    Codes{404: "not_found"},
 	},
@@ -116,7 +116,7 @@ var registryOperations = []Operation{
 		Body: &Body{Of: struct {
 			NewOperatorID        *string `json:"newOperatorId,omitempty" length:"-FieldMax"`
 			NewOperatorLegalName *string `json:"newOperatorLegalName,omitempty" length:"-NameRunesMax"`
-			EffectiveAt          *string `json:"effectiveAt,omitempty" length:"10-256" format:"date-time"`
+			EffectiveAt          *string `json:"effectiveAt,omitempty" length:"10-256" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}"`
 			Note                 *string `json:"note,omitempty" length:"-TextMax"`
 			Actor                *string `json:"actor,omitempty" length:"-FieldMax"`
 		}{}, Example: `{"newOperatorLegalName": "Globex"}`},
@@ -362,7 +362,7 @@ var registryOperations = []Operation{
 		Summary:    "Replace the list. A widening needs the role policy and a reason",
 		Parameters: "id timeout minIndex ifMatch",
 		Body:       &Body{Of: WhitelistEdit{}, Example: `{"mode": "enforce", "entries": [{"wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00Z", "addedBy": "carla"}]}`},
-		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"agentId": "agt_rfq3ao3wofwz", "mode": "enforce", "kinds": ["wallet", "name"], "version": 2, "entryCount": 2, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"id": "2", "name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00.000Z", "addedBy": "carla"}], "change": "replaced", "reason": null, "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_fkusinqnzeu7"}`, Headers: "ETag"}},
+		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"agentId": "agt_rfq3ao3wofwz", "mode": "enforce", "kinds": ["wallet", "name"], "version": 2, "entryCount": 2, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"id": "2", "name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00.000Z", "addedBy": "carla"}], "change": "replaced", "reason": null, "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_4711_0"}`, Headers: "ETag"}},
 		Refusals:   "404 412",
 		Codes:      Codes{404: "not_found", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},
@@ -371,7 +371,7 @@ var registryOperations = []Operation{
 		Summary:    "Add one counterparty",
 		Parameters: "id timeout minIndex idempotencyKey ifMatch",
 		Body:       &Body{Of: EntryEdit{}, Example: `{"name": "Pens Ltd", "reason": "new supplier"}`},
-		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"agentId": "agt_rfq3ao3wofwz", "mode": "enforce", "kinds": ["wallet", "name"], "version": 3, "entryCount": 3, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"id": "2", "name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00.000Z", "addedBy": "carla"}], "change": "added", "entry": {"id": "3", "name": "Pens Ltd"}, "reason": "new supplier", "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_7uocrzbq6fpr"}`, Headers: "ETag Replayed"}},
+		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"agentId": "agt_rfq3ao3wofwz", "mode": "enforce", "kinds": ["wallet", "name"], "version": 3, "entryCount": 3, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"id": "2", "name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00.000Z", "addedBy": "carla"}], "change": "added", "entry": {"id": "3", "name": "Pens Ltd"}, "reason": "new supplier", "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_4711_0"}`, Headers: "ETag Replayed"}},
 		Refusals:   "404 409 412",
 		Codes:      Codes{404: "not_found", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},
@@ -380,7 +380,7 @@ var registryOperations = []Operation{
 		Summary:    "Remove one counterparty",
 		Parameters: "id entry timeout minIndex ifMatch",
 		Body:       &Body{Of: Why{}, Optional: true},
-		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"agentId": "agt_rfq3ao3wofwz", "mode": "enforce", "kinds": ["wallet", "name"], "version": 4, "entryCount": 2, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"id": "3", "name": "Pens Ltd"}], "change": "removed", "entry": {"id": "2", "name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00.000Z", "addedBy": "carla"}, "reason": null, "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_tkph6x44xrrd"}`, Headers: "ETag"}},
+		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"agentId": "agt_rfq3ao3wofwz", "mode": "enforce", "kinds": ["wallet", "name"], "version": 4, "entryCount": 2, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000AA", "label": "mill"}, {"id": "3", "name": "Pens Ltd"}], "change": "removed", "entry": {"id": "2", "name": "Paper Ltd", "expiresAt": "2026-03-22T05:00:00.000Z", "addedBy": "carla"}, "reason": null, "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_4711_0"}`, Headers: "ETag"}},
 		Refusals:   "404 412",
 		Codes:      Codes{404: "not_found", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},
@@ -439,7 +439,7 @@ var registryOperations = []Operation{
 		Summary:    "Add one counterparty",
 		Parameters: "timeout minIndex idempotencyKey ifMatch",
 		Body:       &Body{Of: EntryEdit{}, Example: `{"wallet": "0x00000000000000000000000000000000000000aa", "expiresAt": "2027-01-01"}`},
-		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"mode": "off", "kinds": ["wallet"], "version": 2, "entryCount": 1, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000aa", "expiresAt": "2027-01-01T00:00:00.000Z"}], "change": "added", "entry": {"id": "1", "wallet": "0x00000000000000000000000000000000000000aa", "expiresAt": "2027-01-01T00:00:00.000Z"}, "reason": null, "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_npja6rgu56ia"}`, Headers: "ETag Replayed"}, proposedAnswer},
+		Answers:    []Answer{{Status: 200, Of: WhitelistChange{}, Example: `{"mode": "off", "kinds": ["wallet"], "version": 2, "entryCount": 1, "entries": [{"id": "1", "wallet": "0x00000000000000000000000000000000000000aa", "expiresAt": "2027-01-01T00:00:00.000Z"}], "change": "added", "entry": {"id": "1", "wallet": "0x00000000000000000000000000000000000000aa", "expiresAt": "2027-01-01T00:00:00.000Z"}, "reason": null, "actor": null, "updatedAt": "2026-03-22T03:33:28.589Z", "eventId": "evt_4711_0"}`, Headers: "ETag Replayed"}, proposedAnswer},
 		Refusals:   "409 412",
 		Codes:      Codes{409: "invalid_transition", 412: "version_mismatch", 422: "unknown_field missing_field invalid_field"},
 	},

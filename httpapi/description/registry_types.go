@@ -344,7 +344,7 @@ type NewDelegate struct {
 	Purpose                  *string            `json:"purpose,omitempty" length:"-TextMax"`
 	ParentAgentID            *string            `json:"parentAgentId,omitempty" length:"-FieldMax"`
 	ParentToken              *string            `json:"parentToken,omitempty" length:"-8448"`
-	ExpiresAt                *string            `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
+	ExpiresAt                *string            `json:"expiresAt,omitempty" length:"10-256" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}"`
 	SpendPolicy              *SpendPolicy       `json:"spendPolicy,omitempty"`
 	UnderlyingModel          *string            `json:"underlyingModel,omitempty" length:"-FieldMax"`
 	AgentFramework           *string            `json:"agentFramework,omitempty" length:"-FieldMax"`

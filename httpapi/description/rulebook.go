@@ -56,8 +56,8 @@ var rulebookOperations = []Operation{
 		Body: &Body{Of: struct {
 			Policy         *Free   `json:"policy,omitempty" free:"as PolicyDocument" doc:"The candidate's document; what was in force at each call where it is left out."`
 			ListSnapshotID *string `json:"listSnapshotId,omitempty" length:"-FieldMax" doc:"The candidate list; the one that was active at each call where it is left out."`
-			From           string  `json:"from" format:"date-time"`
-			To             *string `json:"to,omitempty" format:"date-time"`
+			From           string  `json:"from" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}" doc:"a time or a date"`
+			To             *string `json:"to,omitempty" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}" doc:"a time or a date"`
 		}{}, Example: `{"from": "2026-03-01T00:00:00Z", "policy": {"rules": {"R17": "shadow"}}}`},
 		Answers:  []Answer{{Status: 202, Text: "It runs on the node that answered.", Of: JobSummary{}}},
 		Refusals: "409",
@@ -325,14 +325,14 @@ var rulebookOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			Name      string          `json:"name" length:"-NameRunesMax" pattern:"\\S"`
-			UID       UID             `json:"uid"`
+			UID       string          `json:"uid" length:"1-FieldMax" doc:"of the listed entry"`
 			Reason    string          `json:"reason" length:"-TextMax" pattern:"\\S"`
-			ExpiresAt string          `json:"expiresAt" length:"10-256" format:"date-time" doc:"in the future, and within a year"`
+			ExpiresAt string          `json:"expiresAt" length:"10-256" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}" doc:"in the future, and within a year"`
 			ClearedBy *string         `json:"clearedBy,omitempty" length:"-FieldMax"`
 			TxnID     *string         `json:"txnId,omitempty" length:"-FieldMax" doc:"the case: its payment says what the clearing rests on"`
 			Grounds   *ClearedGrounds `json:"grounds,omitempty" doc:"what the clearing rests on, in place of what the case says"`
 			NameOnly  *bool           `json:"nameOnly,omitempty" doc:"it rests on the name alone"`
-		}{}, Example: `{"name": "Lazarus Groupe", "uid": 27307, "reason": "our caterer", "expiresAt": "2027-01-01", "grounds": {"country": "FR"}}`},
+		}{}, Example: `{"name": "Lazarus Groupe", "uid": "27307", "reason": "our caterer", "expiresAt": "2027-01-01", "grounds": {"country": "FR"}}`},
 		Answers:  []Answer{{Status: 201, Text: "Created.", Of: ClearedChange{}, Headers: "Replayed"}, proposedAnswer},
 		Refusals: "404 409",
 		Codes:    Codes{404: "not_found", 409: "limit_reached invalid_transition", 422: "unknown_field missing_field invalid_field", 503: "sanctions_data_unavailable"},

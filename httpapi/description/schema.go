@@ -31,11 +31,9 @@ import (
 // Free is an object with any members; the tag free says why.
 type Free map[string]any
 
-// Number is a JSON number of any size.
+// Number is a JSON number of any size. Amounts have at most six decimals and are at most a billion
+// dollars, so that a double holds each exactly.
 type Number json.Number
-
-// ID is a text or a number.
-type ID string
 
 // Anything is any JSON value.
 type Anything struct{}
@@ -54,7 +52,7 @@ func (m *schemaMaker) refer(t reflect.Type) Object {
 	if t.Kind() == reflect.Pointer {
 		return m.allowNull(t.Elem())
 	}
-	if t.Name() == "" || t.PkgPath() == "" || t == reflect.TypeFor[Free]() || t == reflect.TypeFor[Number]() || t == reflect.TypeFor[ID]() || t == reflect.TypeFor[Anything]() {
+	if t.Name() == "" || t.PkgPath() == "" || t == reflect.TypeFor[Free]() || t == reflect.TypeFor[Number]() || t == reflect.TypeFor[Anything]() {
 		return m.describe(t)
 	}
 	name := t.Name()
@@ -82,14 +80,11 @@ func (m *schemaMaker) describe(t reflect.Type) Object {
 	switch t.Kind() {
 	case reflect.String:
 		if t == reflect.TypeFor[Number]() {
-			return Object{{"type", "number"}}
-		}
-		if t == reflect.TypeFor[ID]() {
-			return Object{{"type", []string{"string", "integer"}}}
+			return Object{{"type", "number"}, {"format", "double"}}
 		}
 		return Object{{"type", "string"}}
 	case reflect.Int64:
-		return Object{{"type", "integer"}}
+		return Object{{"type", "integer"}, {"format", "int64"}}
 	case reflect.Bool:
 		return Object{{"type", "boolean"}}
 	case reflect.Interface:

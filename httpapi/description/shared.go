@@ -1,5 +1,8 @@
 package description
 
+// momentTags are those of a text that is a time (RFC 3339) or a date.
+const momentTags = `length:"1-" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}"`
+
 // parameters are shared by several operations, by name.
 var parameters = []Pair{
 	{"txnId", readObject(`{"name": "txnId", "in": "path", "required": true, "schema": {"type": "string"}}`)},
@@ -33,9 +36,8 @@ var headers = []Pair{
 	{"Lineage", readObject(`{"description": "The lineage of the group after a recovery or a restored backup. Before any the header is absent.", "schema": {"type": "string"}}`)},
 	{"Outcome", readObject(`{"description": "none: certainly nothing happened; unknown: retry with the same Idempotency-Key.", "required": true, "schema": {"type": "string", "enum": ["none", "unknown"]}}`)},
 	{"RetryAfter", readObject(`{"description": "Seconds.", "schema": {"type": "integer", "minimum": 0}}`)},
-	{"Limit", readObject(`{"description": "Calls a second that the key may make.", "schema": {"type": "integer"}}`)},
-	{"Remaining", readObject(`{"description": "What is left of it.", "schema": {"type": "integer"}}`)},
-	{"Reset", readObject(`{"description": "Seconds until it is whole.", "schema": {"type": "integer"}}`)},
+	{"RateLimitPolicy", readObject(`{"description": "q: the calls that the key may make in w seconds.", "schema": {"type": "string"}}`)},
+	{"RateLimit", readObject(`{"description": "r: how many of them are left; t: seconds until there are more. Other answers have it, too, from when less than a second's calls are left.", "schema": {"type": "string"}}`)},
 	{"Allow", readObject(`{"description": "Methods of the path.", "required": true, "schema": {"type": "string"}}`)},
 	{"Authenticate", readObject(`{"description": "Bearer.", "required": true, "schema": {"type": "string"}}`)},
 	{"Challenge", readObject(`{"description": "Which scope is missing.", "schema": {"type": "string"}}`)},
@@ -51,27 +53,26 @@ var headers = []Pair{
 
 // headerNames maps these names to those on the wire.
 var headerNames = map[string]string{
-	"RequestId":    "X-Request-Id",
-	"Node":         "X-Railguard-Node",
-	"Index":        "X-Railguard-Index",
-	"Role":         "X-Railguard-Role",
-	"Lineage":      "X-Railguard-Lineage",
-	"Replayed":     "Idempotent-Replayed",
-	"Timing":       "Server-Timing",
-	"Disposition":  "Content-Disposition",
-	"Continue":     "X-Railguard-Continue",
-	"Location":     "Location",
-	"ETag":         "ETag",
-	"Origin":       "Access-Control-Allow-Origin",
-	"Challenge":    "WWW-Authenticate",
-	"Authenticate": "WWW-Authenticate",
-	"Allow":        "Allow",
-	"RetryAfter":   "Retry-After",
-	"Connection":   "Connection",
-	"Limit":        "RateLimit-Limit",
-	"Remaining":    "RateLimit-Remaining",
-	"Reset":        "RateLimit-Reset",
-	"Outcome":      "X-Railguard-Outcome",
+	"RequestId":       "X-Request-Id",
+	"Node":            "X-Railguard-Node",
+	"Index":           "X-Railguard-Index",
+	"Role":            "X-Railguard-Role",
+	"Lineage":         "X-Railguard-Lineage",
+	"Replayed":        "Idempotent-Replayed",
+	"Timing":          "Server-Timing",
+	"Disposition":     "Content-Disposition",
+	"Continue":        "X-Railguard-Continue",
+	"Location":        "Location",
+	"ETag":            "ETag",
+	"Origin":          "Access-Control-Allow-Origin",
+	"Challenge":       "WWW-Authenticate",
+	"Authenticate":    "WWW-Authenticate",
+	"Allow":           "Allow",
+	"RetryAfter":      "Retry-After",
+	"Connection":      "Connection",
+	"RateLimitPolicy": "RateLimit-Policy",
+	"RateLimit":       "RateLimit",
+	"Outcome":         "X-Railguard-Outcome",
 }
 
 // refusals describe the answers that refuse calls.
@@ -84,8 +85,9 @@ var refusals = []refusal{
 	{"Conflict", "The current state does not allow it; the body holds it.", "RetryAfter", ""},
 	{"VersionMismatch", "If-Match does not name the current version.", "", ""},
 	{"TooLarge", "The body is larger than the limit of this path.", "Connection", ""},
+	{"Encoded", "The body is compressed.", "", ""},
 	{"Unprocessable", "Members are unknown, missing or wrong.", "", ""},
-	{"RateLimited", "Too many calls.", "RetryAfter Limit Remaining Reset", ""},
+	{"RateLimited", "Too many calls.", "RetryAfter RateLimitPolicy RateLimit", ""},
 	{"HeadersTooLarge", "The headers are larger than 16 KiB.", "Connection", ""},
 	{"Internal", "A fault of ours.", "", ""},
 	{"TimeNotSupported", "Status lists of the past are not kept.", "", ""},
@@ -104,6 +106,7 @@ var refusalNames = map[int]string{
 	409: "Conflict",
 	412: "VersionMismatch",
 	413: "TooLarge",
+	415: "Encoded",
 	422: "Unprocessable",
 	429: "RateLimited",
 	431: "HeadersTooLarge",

@@ -76,7 +76,7 @@ type NewEntry struct {
 	Wallet    *string `json:"wallet,omitempty" length:"-FieldMax"`
 	Name      *string `json:"name,omitempty" length:"-NameRunesMax"`
 	Label     *string `json:"label,omitempty" length:"-FieldMax"`
-	ExpiresAt *string `json:"expiresAt,omitempty" length:"10-256" format:"date-time"`
+	ExpiresAt *string `json:"expiresAt,omitempty" length:"10-256" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}"`
 	AddedBy   *string `json:"addedBy,omitempty" length:"-FieldMax"`
 }
 
@@ -392,7 +392,6 @@ type (
 	Possession       string
 	PublicKey        string
 	Disposition      string
-	UID              string
 	ServedDocument   string
 	FormatNumber     string
 	MatcherVersion   string
@@ -401,7 +400,7 @@ type (
 // scalars are the schemas of these types.
 var scalars = map[string]string{
 	"Time":             `{"type": "string", "format": "date-time", "description": "Log time, RFC 3339 in UTC with milliseconds.", "examples": ["2026-03-22T03:33:28.589Z"]}`,
-	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means.", "enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "already_open", "did_not_go_ahead", "narrative_changed", "narrative_unfinished", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "permit_expired", "permit_used", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "permit_invalid", "permit_mismatch", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous", "passkey_required", "passkey_refused", "second_look_in_hand"]}`,
+	"ErrorCode":        `{"type": "string", "description": "Compare this word, never the message. /docs/errors says what each means. There may come more.", "x-extensible-enum": ["missing_token", "invalid_json", "missing_amount", "invalid_amount", "not_reviewable", "already_open", "did_not_go_ahead", "narrative_changed", "narrative_unfinished", "bad_request", "unauthorized", "forbidden", "not_found", "method_not_allowed", "settler_required", "approval_lapsed", "permit_expired", "permit_used", "already_dispositioned", "invalid_transition", "parent_not_active", "already_in_fleet", "idempotency_in_flight", "claimed_by_other", "refresh_running", "lists_staged", "matcher_not_ready", "format_not_ready", "job_running", "limit_reached", "version_mismatch", "payload_too_large", "unsupported_encoding", "invalid_field", "missing_field", "unknown_field", "invalid_disposition", "permit_invalid", "permit_mismatch", "role_not_allowed", "policy_widening", "delegation_depth_exceeded", "agent_not_autonomous", "agent_not_supervised", "operator_mismatch", "operator_sanctioned", "idempotency_conflict", "list_rejected", "rate_limited", "share_used", "headers_too_large", "internal_error", "time_not_supported", "no_quorum", "no_leader", "sanctions_data_unavailable", "overloaded", "node_away", "storage_low", "time_uncertain", "shutting_down", "outcome_unknown", "operator_ambiguous", "passkey_required", "passkey_refused", "second_look_in_hand"]}`,
 	"Verdict":          `{"type": "string", "enum": ["PROCEED", "REVIEW", "BLOCK", "UNKNOWN"]}`,
 	"RuleCode":         `{"type": "string", "pattern": "^R[0-9]+_[A-Z_]+$", "examples": ["R10_SINGLE_TX_LIMIT"]}`,
 	"Status":           `{"type": "string", "enum": ["ACTIVE", "SUSPENDED", "REVOKED", "EXPIRED"]}`,
@@ -409,13 +408,13 @@ var scalars = map[string]string{
 	"Rail":             `{"type": "string", "enum": ["USDC", "ACH", "WIRE", "SWIFT", "IBAN"]}`,
 	"CounterpartyType": `{"type": "string", "enum": ["individual", "business", "exchange"]}`,
 	"PublicKey":        `{"type": "object", "x-free": "the members of a JWK (RFC 7517): kty, crv, x, y; use, alg, kid, key_ops, ext. Private members are refused", "additionalProperties": true, "examples": [{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`,
-	"Possession":       `{"enum": ["off", "review", "required", null], "description": "Whether calls must prove the agent's key; the strictest of this, the policy and the ancestors holds. null is off."}`,
+	"Possession":       `{"type": ["string", "null"], "enum": ["off", "review", "required", null], "description": "Whether calls must prove the agent's key; the strictest of this, the policy and the ancestors holds. null is off."}`,
 	"PolicyDocument":   `{"type": "object", "x-free": "the members of a policy document are checked by the policy compiler: docs/RULES.md", "additionalProperties": true}`,
 	"JobState":         `{"type": "string", "enum": ["running", "done", "cancelled", "failed"]}`,
 	"SARState":         `{"type": "string", "enum": ["DRAFT", "READY", "FILED", "CLOSED"]}`,
 	"SanctionsState":   `{"type": "string", "enum": ["OPEN", "TRUE_MATCH", "NOT_THE_PARTY", "REPORTED", "CLOSED"]}`,
 	"SanctionsKind":    `{"type": "string", "enum": ["rejected_transaction", "blocked_property", "processed_transaction"]}`,
-	"AlertKind":        `{"type": "string", "enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report", "unpermitted", "reconciliation_fault", "second_look"]}`,
+	"AlertKind":        `{"type": "string", "description": "There may come more.", "x-extensible-enum": ["retro_hit", "late_settle", "over_limit", "not_allowed", "list_quarantine", "operator_listed", "list_left", "unresolved_payment", "admin_token_used", "many_dry_runs", "names_probed", "done_alone", "sanctions_report", "unpermitted", "reconciliation_fault", "second_look"]}`,
 	"Member":           `{"type": "object", "additionalProperties": true, "x-free": "a node as its cluster reports it: docs/OPERATING.md", "required": ["id", "role"]}`,
 	"ClusterStatus":    `{"type": "object", "additionalProperties": true, "x-free": "the state of the group as its nodes report it: docs/OPERATING.md", "required": ["clusterId", "node", "role", "term", "quorum", "nodes", "writes"]}`,
 	"Metadata":         `{"type": "object", "additionalProperties": true, "x-free": "the caller's own object, kept and returned; at most 8 KiB"}`,
@@ -424,7 +423,6 @@ var scalars = map[string]string{
 	"Overlap":          `{"type": ["integer", "null"], "minimum": 0, "maximum": 168}`,
 	"ReasonCode":       `{"type": ["string", "null"], "enum": ["KEY_COMPROMISE", "AFFILIATION_CHANGED", "SUPERSEDED", "CESSATION", "SANCTIONS", "OTHER", null]}`,
 	"Disposition":      `{"type": "string", "enum": ["APPROVED", "REJECTED", "ESCALATE_SAR"]}`,
-	"UID":              `{"type": ["string", "integer"]}`,
 	"ServedDocument":   `{"type": "object", "additionalProperties": true, "x-free": "an OpenAPI 3.1 document", "required": ["openapi", "info", "paths", "components"]}`,
 	"FormatNumber":     `{"type": "integer", "minimum": 1, "maximum": 65535}`,
 	"MatcherVersion":   `{"type": "integer", "minimum": 1, "maximum": 65535}`,

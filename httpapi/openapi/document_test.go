@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,9 @@ func TestWrittenDocument(t *testing.T) {
 // chooseStyle writes short values on one line, and others with one line per member.
 func chooseStyle(node *yaml.Node, depth int) (length int) {
 	node.Style = 0
+	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" && strings.HasPrefix(node.Value, "0x") {
+		node.Style = yaml.DoubleQuotedStyle // Some readers take a bare one for a number.
+	}
 	length = len(node.Value)
 	for _, child := range node.Content {
 		length += 2 + chooseStyle(child, depth+1)

@@ -104,6 +104,5 @@ func kyaContext(c *border.Request) (border.Answer, error) {
 	}
 	c.Out.Object("@context", terms)
 	c.SetHeader("Cache-Control", "public, max-age=86400")
-	c.SetHeader("Access-Control-Allow-Origin", "*")
 	return c.Send(http.StatusOK, contextType, c.Out.Body()), nil
 }

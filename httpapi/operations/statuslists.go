@@ -66,7 +66,6 @@ func (o *Room) showStatusList(c *border.Request) (border.Answer, error) {
 	}
 	left := (lists.At + engine.LimitsOf(terms.Settings.Format).StatusEvery - published.LogTime()) / engine.Second
 	c.AllowCaching("public, max-age="+strconv.FormatInt(int64(max(left, 1)), 10), token.etag)
-	c.SetHeader("Access-Control-Allow-Origin", "*")
 	if border.CallerHas(c, token.etag) {
 		return border.NotModified(), nil
 	}

@@ -2,14 +2,10 @@ package mcp
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"railguard/httpapi/description"
 )
 
 // leaveWords stand in no sentence but those of a first-hand screen or confirm.
@@ -116,14 +112,4 @@ func TestLeaveIsSaidFirstHandAlone(t *testing.T) {
 		api.answers["POST /v1/transactions/txn_1/confirm"] = fakeAnswer{status: 200, body: `{"verdict":"PROCEED","txnId":"txn_1","rule":null,"reason":"ok","payment":{"state":"` + payment + `"}}`}
 		require.Equal(t, first[word], callTool(t, g, "confirm", `{"txnId":"txn_1"}`).Content[0].Text)
 	}
-}
-
-// What results may hold is declared, and nothing else.
-func TestAnswersAreDeclared(t *testing.T) {
-	for _, name := range shown {
-		require.Contains(t, verdictMembers, name)
-	}
-	require.ElementsMatch(t, endings, slices.Collect(maps.Keys(endingMembers)))
-	limits := description.FindOperation("GET", "/v1/agents/{id}/limits").AnswerMembers()
-	require.ElementsMatch(t, slices.Collect(maps.Keys(limits)), slices.Collect(maps.Keys(limitMembers)))
 }

@@ -98,6 +98,23 @@ func TestPublishedLinters(t *testing.T) {
 	})
 }
 
+// TestKinOpenAPI: the library that Go programs read such documents with finds this one valid, and its examples too.
+func TestKinOpenAPI(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a program")
+	}
+	folder := t.TempDir()
+	document, err := filepath.Abs(documentFile)
+	require.NoError(t, err)
+	program, err := os.ReadFile("testdata/generated/validate.go.txt")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), program, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module validated.example/document\n\ngo 1.25\n"), 0o600))
+	installs(t, folder, "go", "get", "github.com/getkin/kin-openapi@v0.152.0")
+	out, err := inFolder(t, folder, "go", "run", ".", document)
+	require.NoError(t, err, "%s", out)
+}
+
 // inFolder runs a command in a folder and returns what it prints.
 func inFolder(t *testing.T, folder string, args ...string) ([]byte, error) {
 	t.Helper()

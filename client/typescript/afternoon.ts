@@ -2,12 +2,12 @@
 
 import { Client, RailguardError, TokenError, newKey, verifyToken } from "./railguard.ts";
 
-declare const process: { env: Record<string, string> };
+declare const process: { env: Record<string, string | undefined> };
 
-const issuer = `did:kya:${process.env.RAILGUARD_ISSUER ?? "railguard"}`; // A sandbox's is railguard-sandbox.
-const addresses = process.env.RAILGUARD_URL.split(",");
-const client = new Client({ addresses, key: process.env.RAILGUARD_KEY });
-const settler = new Client({ addresses, key: process.env.RAILGUARD_SETTLER_KEY });
+const issuer = `did:kya:${process.env["RAILGUARD_ISSUER"] ?? "railguard"}`; // A sandbox's is railguard-sandbox.
+const addresses = (process.env["RAILGUARD_URL"] ?? "http://127.0.0.1:8080").split(",");
+const client = new Client({ addresses, key: process.env["RAILGUARD_KEY"] ?? "" });
+const settler = new Client({ addresses, key: process.env["RAILGUARD_SETTLER_KEY"] ?? "" });
 
 // An agent that may pay up to 5,000 dollars at once.
 const agent = await client.register({
@@ -56,7 +56,7 @@ console.log(confirmed.verdict, confirmed.payment.state);
 
 // Many at once, each by itself.
 const [first, second] = await client.batch([{ token, amount: "1" }, { token, amount: "2", hold: { ttlSeconds: 1 } }]);
-if (!(first instanceof RailguardError) && second instanceof RailguardError) console.log(first.verdict, second.code, second.param);
+if (first && !(first instanceof RailguardError) && second instanceof RailguardError) console.log(first.verdict, second.code, second.param);
 console.log("spent", (await client.limits(agent.agentId)).spentUSDC);
 
 // The end of an agent.

@@ -64,7 +64,7 @@ func TestPayJournal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	program := nodeCommand(t, "payer")
+	program := typescriptProgram(t, "payer")
 	servers := startCluster(t, 1)
 	rail, err := client.New(client.Options{Addresses: servers.URLs(), Key: servers.Key})
 	require.NoError(t, err)

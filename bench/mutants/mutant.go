@@ -122,11 +122,16 @@ func load(dir string) (all []*mutant, err error) {
 	return all, nil
 }
 
+// isProduct reports whether a file is source of the product, in Go or in a client's language.
+func isProduct(path string) bool {
+	return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".ts") || strings.HasSuffix(path, ".py")
+}
+
 // find returns the one file that holds an edit's old text, wherever it moved. It fails if
 // the text is missing or repeated.
 func (e *edit) find(root string) (found string, err error) {
 	err = filepath.WalkDir(filepath.Join(root, filepath.FromSlash(e.in)), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || entry.IsDir() || !isProduct(path) {
 			return err
 		}
 		data, err := os.ReadFile(path)

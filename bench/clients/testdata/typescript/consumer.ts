@@ -41,9 +41,11 @@ try {
 const policy: Answer<Record<string, unknown>> = await client.answer("GET", "/v1/policy");
 const refused = await client.call("PUT", "/v1/policy", policy.data, { ifMatch: '"999"' }).catch((error: unknown) => (error as RailguardError).code);
 let index = 0;
-const verdict = await client.screen({ token, amount: "25.50", paymentRef: "inv-1", hold: { ttlSeconds: 600 } }, { key: newKey(), onAnswer: (head) => void (index = head.index) });
+const verdict = await client.screen({ token, amount: "25.50", paymentRef: newKey(), hold: { ttlSeconds: 600 } }, { key: newKey(), onAnswer: (head) => void (index = head.index) });
 const limits = await client.limits(agent.agentId, { minIndex: verdict.index });
-const later = await client.limits(agent.agentId, { minIndex: verdict.index + 1_000_000, deadlineMs: 1500 }).catch((error: unknown) => (error as RailguardError).code);
+const later = await client.limits(agent.agentId, { minIndex: verdict.index + 1_000_000, deadlineMs: 1000, headers: { "X-Railguard-Timeout-Ms": "300" } }).catch(
+  (error: unknown) => ["overloaded", "no_answer"].includes((error as RailguardError).code) && "not yet",
+);
 console.log("headers", strict, policy.etag !== "", policy.requestId !== "", refused, index === verdict.index, limits.heldUSDC, later);
 console.log("verdict", verdict.verdict, verdict.warnings ?? "none", typeof verdict.listVersion, (await client.audit(verdict.txnId)).leafHash?.length);
 

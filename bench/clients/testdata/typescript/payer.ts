@@ -3,10 +3,10 @@
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
-import { openJournal } from "./node.ts";
-import type { FileJournal } from "./node.ts";
-import { Client, NotSent, newKey } from "./railguard.ts";
-import type { Check, Journal, Sent } from "./railguard.ts";
+import { openJournal } from "../../../../client/typescript/node.ts";
+import type { FileJournal } from "../../../../client/typescript/node.ts";
+import { Client, NotSent, newKey } from "../../../../client/typescript/railguard.ts";
+import type { Check, Journal, Sent } from "../../../../client/typescript/railguard.ts";
 
 /** What send does: it sends, does not, sends and loses the answer, or loses it before the money moved. */
 type Rail = "sent" | "less" | "notSent" | "lost" | "never";

@@ -26,7 +26,7 @@ var spoken = []string{
 	`screen: BLOCK (R7_COUNTERPARTY_NAME_OFAC): do not pay, and do not ask again in other words. `,
 	`get_verdict: PROCEED (settled): let through or paid: do not pay again.`,
 	`get_limits: What the agent may still pay today, in US dollars. It is no leave to pay: ask screen.`,
-	`release: Nothing was changed (settler_required): only a settler gives back what counts of a payment`,
+	`release: Nothing was changed: invalid_transition: the payment was settled`,
 	`confirm: Not confirmed (redeemed): let through or paid: do not pay again.`,
 }
 

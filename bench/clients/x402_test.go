@@ -25,11 +25,6 @@ import (
 	"railguard/client"
 )
 
-// x402SDK returns the package that resource servers use, as it is published.
-func x402SDK(t *testing.T) (node, module string) {
-	return npmModule(t, "@x402/core", "2.27.0", "dist/esm/server/index.mjs")
-}
-
 // x402Chain is a facilitator that settles each nonce once, and counts.
 type x402Chain struct {
 	mutex sync.Mutex
@@ -66,8 +61,8 @@ func (c *x402Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lies are answers, by name, that must not lead to a payment. aborts is what the hook of
-// docs/x402.md reports for the lie; "": it reports that there is no verdict.
+// lies are answers, by name, that must not lead to a payment. aborts is what guardFacilitator of
+// client/x402 reports for the lie; "": it reports that there is no verdict.
 var lies = map[string]struct {
 	status       int
 	body, aborts string
@@ -110,14 +105,13 @@ func liar(ctx context.Context) http.Handler {
 	})
 }
 
-// TestX402Package pays through the package that resource servers use: with one URL
-// changed, and with the hook of docs/x402.md. No failure of the hook may lead to a
-// payment.
+// TestX402Package pays through the package that resource servers use: with Railguard in place of its
+// facilitator, and before another one. No failure of Railguard may lead to a payment.
 func TestX402Package(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	node, module := x402SDK(t)
+	node, folder := x402Folder(t)
 	behind := &x402Chain{paid: map[string]string{}, to: map[string]int{}}
 	chain := httptest.NewServer(behind)
 	defer chain.Close()
@@ -138,51 +132,49 @@ func TestX402Package(t *testing.T) {
 	_, err = rail.Suspend(t.Context(), blocked.AgentID, "found out")
 	require.NoError(t, err)
 
-	hook := filepath.Join(t.TempDir(), "guard.mjs")
-	write(t, hook, documentBlock(t, "../../docs/x402.md", "js"))
-	script, err := filepath.Abs("testdata/x402.mjs")
-	require.NoError(t, err)
-	command := exec.Command(node, script)
-	command.Env = append(os.Environ(), "RAILGUARD_URL="+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
-		"LIAR_URL="+liar.URL, "LIES="+strings.Join(slices.Sorted(maps.Keys(lies)), ","), "SDK="+module, "HOOK="+hook, "DOCUMENTED="+servers.facilitatorBlock(t, module), "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
-	var out, failure bytes.Buffer
-	command.Stdout, command.Stderr = &out, &failure
-	require.NoError(t, await(t.Context(), command), failure.String())
-	const unavailable = "not settled: railguard_unavailable"
-	const never = unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable + "; " + unavailable
+	servers.writeFacilitator(t, folder)
+	printed := runScript(t, node, folder, "x402.mjs", "RAILGUARD_URL="+servers.URLs()[0], "RAILGUARD_KEY="+servers.Key, "CHAIN_URL="+chain.URL, "DEAF_URL="+silent.URL,
+		"LIAR_URL="+liar.URL, "LIES="+strings.Join(slices.Sorted(maps.Keys(lies)), ","), "TOKEN="+payer.Token, "BLOCKED="+blocked.Token)
+	const unavailable, missing, refused = "not settled: railguard_unavailable", "not settled: railguard_credential_missing", "not settled: railguard_refused"
+	const never = unavailable + "; " + unavailable + "; " + missing + "; " + unavailable + "; " + refused
 	want := []string{
 		"facilitator settled 0001",
 		"facilitator settled 0002 not settled: duplicate_settlement",
 		"facilitator not valid: railguard_block",
 		"facilitator not settled: railguard_block",
-		"facilitator not valid: railguard_unknown",
+		"facilitator not valid: railguard_credential_missing",
 		"facilitator not valid: railguard_block",
 		"extensions true",
-		"hook: settled 0003; not settled: railguard_block; not settled: railguard_unknown; not settled: railguard_block; " + unavailable,
-		"hook without Railguard: " + never,
-		"hook to a wrong address: " + never,
-		"hook without an address: " + never,
+		"guard: settled 0003; not settled: railguard_block; " + missing + "; not settled: railguard_block; " + refused,
+		"guard without Railguard: " + never,
+		"guard at a wrong address: " + never,
+		"guard without an address: " + never,
+		"guard, twice: settled 0004 not settled: duplicate_settlement",
+	}
+	for _, changed := range []string{
+		"another payee", "another amount", "another asset", "another network", "another scheme", "a second authorization", "a payer that is no address", "an amount that is none",
+		"an amount beyond all", "no payload",
+	} {
+		want = append(want, "guard, "+changed+": railguard_refused")
 	}
 	for _, lie := range slices.Sorted(maps.Keys(lies)) {
-		want = append(want, "hook, "+lie+": "+cmp.Or(lies[lie].aborts, unavailable))
+		want = append(want, "guard, "+lie+": "+cmp.Or(lies[lie].aborts, unavailable))
 	}
-	require.Equal(t, want, strings.Split(strings.TrimSpace(out.String()), "\n"), failure.String())
-	require.Equal(t, map[string]int{"0x209693Bc6afc0C5328bA36FaF03C514EF312287C": 3}, behind.to, "nobody else was paid")
+	require.Equal(t, want, strings.Split(strings.TrimSpace(printed), "\n"))
+	require.Equal(t, map[string]int{"0x209693Bc6afc0C5328bA36FaF03C514EF312287C": 4}, behind.to, "nobody else was paid")
 	limits, err := rail.Limits(t.Context(), payer.AgentID)
 	require.NoError(t, err)
-	require.Equal(t, "7.5", limits.SpentUSDC.String())
+	require.Equal(t, "10", limits.SpentUSDC.String())
 	require.Equal(t, "0", limits.HeldUSDC.String())
 }
 
-// facilitatorBlock writes the resource server's code of docs/x402.md as a module, with a
-// node's address in place of the example's, and returns its path.
-func (c *cluster) facilitatorBlock(t *testing.T, sdk string) string {
+// writeFacilitator writes the resource server's code of docs/x402.md as a module of a folder, with a
+// node's address in place of the example's.
+func (c *cluster) writeFacilitator(t *testing.T, folder string) {
 	const example = "https://guard.example.org"
 	block := documentBlock(t, "../../docs/x402.md", "ts")
 	require.Equal(t, 1, strings.Count(block, example))
-	path := filepath.Join(t.TempDir(), "facilitator.mjs")
-	write(t, path, fmt.Sprintf("import { HTTPFacilitatorClient } from %q;\n%s\nexport { facilitator };\n", sdk, strings.Replace(block, example, c.URLs()[0], 1)))
-	return path
+	write(t, filepath.Join(folder, "facilitator.mjs"), strings.Replace(block, example, c.URLs()[0], 1)+"\nexport { facilitator };\n")
 }
 
 // guardByURL pays as a resource server whose facilitator's URL was changed: by hand, and
@@ -205,24 +197,17 @@ func (c *cluster) guardByURL(t *testing.T, behind *x402Chain) {
 	require.Equal(t, "railguard_block", ask("settle", listed)["errorReason"])
 	require.Equal(t, map[string]int{payee: 1}, behind.to)
 
-	node, sdk := x402SDK(t)
-	payments, err := filepath.Abs("testdata/x402_payment.mjs")
-	require.NoError(t, err)
-	program := filepath.Join(t.TempDir(), "shop.mjs")
-	write(t, program, fmt.Sprintf(`import { x402ResourceServer } from %q;
-import { facilitator } from %q;
-import { network, pay, payment, scheme } from %q;
+	node, folder := x402Folder(t)
+	c.writeFacilitator(t, folder)
+	write(t, filepath.Join(folder, "shop.mjs"), fmt.Sprintf(`import { x402ResourceServer } from "@x402/core/server";
+import { facilitator } from "./facilitator.mjs";
+import { network, pay, payment, scheme } from "./x402_payment.mjs";
 const server = new x402ResourceServer(facilitator);
 server.register(network, scheme);
 await server.initialize();
 console.log(await pay(server, payment()), "-", await pay(server, payment({ to: %q })));
-`, sdk, c.facilitatorBlock(t, sdk), payments, listed))
-	command := exec.Command(node, program)
-	command.Env = []string{"RAILGUARD_KEY=" + c.Key, "TOKEN=" + payer.Token}
-	var out, failure bytes.Buffer
-	command.Stdout, command.Stderr = &out, &failure
-	require.NoError(t, await(t.Context(), command), failure.String())
-	require.Equal(t, "settled 0002 - not valid: railguard_block\n", out.String())
+`, listed))
+	require.Equal(t, "settled 0002 - not valid: railguard_block\n", runScript(t, node, folder, "shop.mjs", "RAILGUARD_KEY="+c.Key, "TOKEN="+payer.Token))
 	limits, err := rail.Limits(t.Context(), payer.AgentID)
 	require.NoError(t, err)
 	require.Equal(t, "5", limits.SpentUSDC.String())

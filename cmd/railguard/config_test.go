@@ -95,6 +95,7 @@ func TestX402Settings(t *testing.T) {
 		"--x402-upstream=https://x.org":                                           "",
 		"--x402-upstream=http://x.org":                                            "--x402-upstream",
 		"--x402-upstream=https://x.org --x402-timeout=1h":                         "--x402-timeout",
+		"--x402-upstream=https://x.org --x402-verify-timeout=1ms":                 "--x402-verify-timeout",
 		"--x402-upstream=https://x.org --x402-assets=eip155:1/0x00/6/ETH":         "--x402-assets",
 		"--x402-assets=solana:x/EPjF/6/SOL":                                       "--x402-assets",
 		"--x402-upstream=https://x.org --x402-assets=solana:x/EPjF/6/SOL,a/b/c/d": "--x402-assets",

@@ -229,7 +229,8 @@ func (s *server) makeDoors() (public, admin *tls.Config, err error) {
 type guestFlags struct {
 	x402Upstream string
 	x402Assets   []string
-	x402Timeout  time.Duration
+	x402Timeout  time.Duration // To settle.
+	x402Patience time.Duration // To verify.
 
 	gatewayFile string
 	gateway     *gateway.Map // Read from gatewayFile by checkSettings; nil: none.
@@ -255,7 +256,8 @@ func (f *guestFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.consoleImport, "console-import", true, "take list files through the console too, from sessions with the role policy; off: on the admin listener alone")
 	flags.StringVar(&f.gatewayFile, "gateway-map", "", "file that says what requests of a gateway pay: Envoy asks about each at /ext-authz (docs/gateway.md); the same on every node; empty: off")
 	flags.BoolVar(&f.mcp, "mcp", false, "serve the Model Context Protocol at /mcp: tools for agents")
-	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle")
+	flags.DurationVar(&f.x402Timeout, "x402-timeout", 30*time.Second, "how long the x402 facilitator may take to settle (1s to 2m)")
+	flags.DurationVar(&f.x402Patience, "x402-verify-timeout", 10*time.Second, "how long the x402 facilitator may take to verify (1s to 2m)")
 }
 
 // addFacilitator puts the x402 facilitator in front of a handler, if one is configured.
@@ -274,13 +276,13 @@ func (f *guestFlags) addFacilitator(api http.Handler, log *logs) (http.Handler, 
 	if err != nil {
 		return nil, err
 	}
-	config := x402.Config{API: api, Upstream: f.x402Upstream, UpstreamToken: token, Assets: assets, SettleTimeout: f.x402Timeout}
+	config := x402.Config{API: api, Upstream: f.x402Upstream, UpstreamToken: token, Assets: assets, SettleTimeout: f.x402Timeout, VerifyTimeout: f.x402Patience}
 	if log != nil {
 		config.Logger = log.Logger
 	}
 	door, err := x402.New(config)
 	if err != nil {
-		return nil, usageError("--x402-upstream, --x402-timeout: %w", err)
+		return nil, usageError("--x402-upstream, --x402-timeout, --x402-verify-timeout: %w", err)
 	}
 	return door, nil
 }

@@ -1,14 +1,13 @@
 package x402
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
+	"strings"
 )
 
 // The facilitator behind gets the members that were judged here, and those that say how to make
 // that payment. A member of the signed payload that is not known is refused, since it could be a
-// second payment: a permit2Authorization beside an authorization, for example. Any other member
+// second payment: a permit2Authorization beside an authorization, for example (signed.go). Any other member
 // that is not known is not sent on.
 
 var (
@@ -17,23 +16,7 @@ var (
 		"description", "mimeType", "outputSchema"}
 	sentPayment    = []string{"x402Version", "scheme", "network", "resource", "accepted", "payload", "extensions"}
 	sentExtensions = []string{identifier, "bazaar"} // None of them moves money.
-
-	signedMembers     = []string{"signature", "authorization"}
-	authorizedMembers = []string{"from", "to", "value", "validAfter", "validBefore", "nonce"}
 )
-
-// transferMethod is how tokens move by an authorization; extra.assetTransferMethod names it.
-const transferMethod = "eip3009"
-
-// sameTransferMethod reports whether none of the terms names another way to move the tokens.
-func sameTransferMethod(terms ...object) bool {
-	for _, o := range terms {
-		if method, there := o.object("extra")["assetTransferMethod"]; there && method != transferMethod {
-			return false
-		}
-	}
-	return true
-}
 
 // encodeForward writes the body for the facilitator behind.
 func encodeForward(top, payload, wanted object) []byte {
@@ -74,14 +57,20 @@ func (o object) refuseOthers(where string, known []string) *invalid {
 	return &invalid{"invalid_payload", where + " has a member that is not judged here: " + shortenReason(slices.Min(others))}
 }
 
-// callID identifies a call of settle by what a repetition must have in common with the first
-// one: the payment's identifier and the resource. The API records it as the request id of the
-// claim; the key that called stands in that record too.
+// callID identifies a call of settle: by what a repetition must have in common with the first one, the
+// payment's identifier and the resource; and by the payment, with its credential. The API records it as
+// the request id of the claim; the key that called stands in that record too.
 func (p *payment) callID() string {
-	sum := sha256.New()
-	for _, part := range []string{"railguard x402 settle", p.travelRule, p.resource} {
-		sum.Write([]byte(part))
-		sum.Write([]byte{0})
-	}
-	return "x402-" + hex.EncodeToString(sum.Sum(nil))
+	return callPrefix + p.bindingHash()[:callDigits] + "-" + hashParts("railguard x402 settle", p.travelRule, p.resource)[:callDigits]
+}
+
+const (
+	callPrefix = "x402-"
+	callDigits = 48 // 192 bits of each hash: nobody finds two payments, or two calls, that are alike in them.
+)
+
+// isOf tells whether a claim is of this payment with this credential, not of another one that has the
+// same signed payment.
+func (r *record) isOf(p *payment) bool {
+	return strings.HasPrefix(r.RequestID, callPrefix+p.bindingHash()[:callDigits]+"-")
 }

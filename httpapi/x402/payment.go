@@ -14,6 +14,7 @@ import (
 type payment struct {
 	network string // As it was written: CAIP-2, or a name of version 1.
 	asset   *Asset
+	method  string   // How the tokens move.
 	units   string   // Amount in atomic units.
 	payer   string   // "": the transaction does not say who pays.
 	signers []string // Further wallets that pay, or sign.
@@ -123,8 +124,8 @@ func (p *payment) readTerms(version int, wanted, accepted object, assets []Asset
 		return &invalid{"invalid_payment_requirements", "the amount must be a whole number of atomic units, as a string"}
 	case p.payee == "" || len(p.payee) > textMax || p.asset.evm() && !isHexadecimal(p.payee, 40):
 		return &invalid{"invalid_payment_requirements", "payTo is no address of the network"}
-	case !sameTransferMethod(accepted, wanted):
-		return &invalid{"invalid_payment_requirements", "extra.assetTransferMethod must be " + transferMethod + ", if it is there"}
+	case !p.mayBeMoved(version, wanted, accepted):
+		return &invalid{"invalid_payment_requirements", "extra.assetTransferMethod must be " + byAuthorization + " or, on EVM networks and in version 2, " + byPermit2 + ", and as it was accepted"}
 	case p.lasts < 0 || p.lasts > lastsMax:
 		return &invalid{"invalid_payment_requirements", "maxTimeoutSeconds must be a whole number, within a week"}
 	}
@@ -156,20 +157,10 @@ func (p *payment) readPayload(payload object) *invalid {
 		}
 		return nil
 	}
-	signed := payload.object("authorization")
-	p.payer, p.nonce = signed.text("from"), signed.text("nonce")
-	switch {
-	case !isHexadecimal(p.payer, 40) || !isHexadecimal(p.nonce, 64):
-		return &invalid{"invalid_payload", "payload.authorization must have from (an address) and nonce (32 bytes)"}
-	case !p.asset.sameAddress(signed.text("to"), p.payee):
-		return &invalid{"invalid_exact_evm_payload_recipient_mismatch", "authorization.to is not payTo"}
-	case signed.text("value") != p.units:
-		return &invalid{"invalid_exact_evm_payload_authorization_value", "authorization.value is not the amount"}
+	if p.method == byPermit2 {
+		return p.readPermit2(payload)
 	}
-	if bad := payload.refuseOthers("payload", signedMembers); bad != nil {
-		return bad
-	}
-	return signed.refuseOthers("payload.authorization", authorizedMembers)
+	return p.readAuthorization(payload)
 }
 
 // readExtensions reads the payer's credentials and the payment's id.
@@ -229,15 +220,29 @@ func (p *payment) nonceID() string {
 	return p.nonce
 }
 
-// bindingHash returns the hash of everything that identifies this payment. One hold and one
-// settlement belong to it.
+// bindingHash returns the hash of everything that identifies this payment. One hold belongs to it.
 func (p *payment) bindingHash() string {
-	payer, payee, asset, nonce := p.payer, p.payee, p.asset.Address, p.nonceID()
+	payee := p.payee
 	if p.asset.evm() {
-		payer, payee, asset = strings.ToLower(payer), strings.ToLower(payee), strings.ToLower(asset)
+		payee = strings.ToLower(payee)
 	}
+	return hashParts("railguard x402 payment", p.signedHash(), payee, p.units, p.token, p.userToken)
+}
+
+// signedHash returns the hash of what makes a signed payment the only one of its kind: no chain makes
+// two payments of one payer, token and nonce. One settlement belongs to it, whoever asks for it with
+// whatever credential.
+func (p *payment) signedHash() string {
+	payer, asset := p.payer, p.asset.Address
+	if p.asset.evm() {
+		payer, asset = strings.ToLower(payer), strings.ToLower(asset)
+	}
+	return hashParts("railguard x402 signed", p.asset.Network, asset, payer, p.nonceID())
+}
+
+func hashParts(parts ...string) string {
 	sum := sha256.New()
-	for _, part := range []string{"railguard x402 payment", p.asset.Network, asset, payer, payee, p.units, nonce, p.token, p.userToken} {
+	for _, part := range parts {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}
@@ -247,4 +252,4 @@ func (p *payment) bindingHash() string {
 // holdReference and settleReference are the payment references of the payment's hold
 // and of its settlement.
 func (p *payment) holdReference() string   { return "x402:payment:" + p.bindingHash() }
-func (p *payment) settleReference() string { return "x402:settlement:" + p.bindingHash() }
+func (p *payment) settleReference() string { return "x402:settlement:" + p.signedHash() }

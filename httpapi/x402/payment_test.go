@@ -64,6 +64,7 @@ func FuzzReadPayment(f *testing.F) {
 	require.NotContains(f, string(p.forward), "secret")
 	f.Add([]byte(good))
 	f.Add([]byte(strings.ReplaceAll(good, "exact", "upto")))
+	f.Add([]byte(permit2Body(nil)))
 	f.Add([]byte(strings.Replace(good, `"value"`, `"Value":"9","value"`, 1)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := readPayment(body, Published, "")
@@ -96,4 +97,21 @@ func TestBound(t *testing.T) {
 	same.payer, same.payee, same.nonce = "0xab", "0xcd", "0xef"
 	require.Equal(t, base.bindingHash(), same.bindingHash(), "letter case is no difference there")
 	require.LessOrEqual(t, len(base.settleReference()), 128)
+	require.LessOrEqual(t, len(base.callID()), 128, "the API takes no longer request id")
+
+	// A chain makes one payment of one payer, token and nonce: it has one settlement, whatever else is changed.
+	for _, c := range []struct {
+		change func(*payment)
+		same   bool
+	}{
+		{func(p *payment) { p.asset = &Published[0] }, false}, {func(p *payment) { p.payer = "0xAC" }, false}, {func(p *payment) { p.nonce = "0xEE" }, false},
+		{func(p *payment) { p.units = "2" }, true}, {func(p *payment) { p.payee = "0xCE" }, true}, {func(p *payment) { p.token = "u" }, true}, {func(p *payment) { p.userToken = "u" }, true},
+		{func(p *payment) { p.resource, p.travelRule = "https://a.example", "id" }, true},
+	} {
+		other := base
+		c.change(&other)
+		require.Equal(t, c.same, base.settleReference() == other.settleReference())
+		claim := record{RequestID: other.callID()}
+		require.Equal(t, base.bindingHash() == other.bindingHash(), claim.isOf(&base))
+	}
 }

@@ -101,7 +101,8 @@ func (g *guestCall) verifyReviewed(ctx context.Context, p *payment, v *verdict) 
 }
 
 func (p *payment) refusedBy(v *verdict, message string) *verifyAnswer {
-	bad := notValid("refused", refusalReason(v), message)
+	reason, message := p.refusal(v, message)
+	bad := notValid("refused", reason, message)
 	bad.Payer, bad.Extensions = p.payer, showVerdict(v)
 	return bad
 }
@@ -157,7 +158,7 @@ func (s *settlement) settleReviewed(ctx context.Context) *settleAnswer {
 	case err != nil:
 		return p.settleWithoutVerdict(err)
 	case taken.Verdict != "PROCEED":
-		return p.notSettled("refused", refusalReason(&taken.verdict), describeVerdict(&taken.verdict), &taken.verdict)
+		return p.refuseToSettle(&taken.verdict, describeVerdict(&taken.verdict))
 	case taken.replayed:
 		return s.answerTaken(ctx, taken)
 	}
@@ -176,7 +177,7 @@ func (s *settlement) answerWaiting(ctx context.Context) *settleAnswer {
 		s.reviewed = false
 		return s.answerClaimed(ctx, winner)
 	}
-	return s.p.notSettled("refused", refusalReason(s.claim), describeReview(s.claim), s.claim)
+	return s.p.refuseToSettle(s.claim, describeReview(s.claim))
 }
 
 // answerTaken answers for a payment that took the leave of its review before. taken is the repeated

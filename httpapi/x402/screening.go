@@ -27,6 +27,7 @@ const (
 var (
 	errUnavailable = errors.New("the screening service cannot answer now")
 	errConflict    = errors.New("the same body came with another credential before")
+	errOutrun      = errors.New("this signed payment was sent on before with another credential, or for another payee or amount")
 )
 
 // refused is the API's refusal of a call.

@@ -20,6 +20,10 @@ import (
 // every other call gets duplicate_settlement, as the protocol says. The exception is a call that
 // repeats the first one, with the same payment-identifier, API key and resource: it gets the
 // first answer, marked as replayed.
+//
+// The reference is that of the signed payment, whatever the credential. A call that has the same one
+// with another credential, or for another payee or amount, gets railguard_conflict: the chain makes one
+// payment of them, and the first one that was sent on is judged and booked.
 
 // settleAnswer is the protocol's answer to settle.
 type settleAnswer struct {
@@ -46,6 +50,12 @@ func (f *Facilitator) patience() time.Duration { return f.config.SettleTimeout +
 
 func (p *payment) notSettled(outcome, reason, message string, v *verdict) *settleAnswer {
 	return &settleAnswer{ErrorReason: reason, ErrorMessage: message, Payer: p.payer, Network: p.network, Extensions: showVerdict(v), outcome: outcome}
+}
+
+// refuseToSettle is the answer to a payment whose verdict is not PROCEED.
+func (p *payment) refuseToSettle(v *verdict, message string) *settleAnswer {
+	reason, message := p.refusal(v, message)
+	return p.notSettled("refused", reason, message, v)
 }
 
 func (p *payment) settledBy(outcome, transaction string, v *verdict) *settleAnswer {
@@ -110,7 +120,7 @@ func (g *guestCall) settlePayment(ctx context.Context, p *payment) *settleAnswer
 	if err != nil {
 		return p.settleWithoutVerdict(err)
 	}
-	if before != nil && before.Verdict == "REVIEW" && before.Disposition == "APPROVED" {
+	if before != nil && before.isOf(p) && before.Verdict == "REVIEW" && before.Disposition == "APPROVED" {
 		s.named = before
 	} else if before != nil {
 		return s.answerClaimed(ctx, before)
@@ -194,7 +204,7 @@ func (s *settlement) checkClaim(ctx context.Context) *settleAnswer {
 		if s.held != nil {
 			g.releaseHold(ctx, s.held.TxnID, refusalReason(s.claim))
 		}
-		return p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
+		return p.refuseToSettle(s.claim, describeVerdict(s.claim))
 	case p.payer == "":
 		if s.held != nil {
 			g.releaseHold(ctx, s.held.TxnID, payerUnread)
@@ -209,7 +219,7 @@ func (s *settlement) checkClaim(ctx context.Context) *settleAnswer {
 // settlement reference now: the claim was released, or another body has the reference.
 func (s *settlement) answerReplayed(ctx context.Context) *settleAnswer {
 	if s.claim.Verdict != "PROCEED" {
-		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
+		return s.p.refuseToSettle(s.claim, describeVerdict(s.claim))
 	}
 	first, err := s.guestCall.readRecord(ctx, "/v1/audit/"+s.claim.TxnID+"?consistency=leader", 0)
 	if err != nil || first == nil {
@@ -262,6 +272,10 @@ func (s *settlement) bookPayment(ctx context.Context, transaction string) {
 // answerClaimed answers for a payment that was claimed before, by the outcome of the claim. If
 // that is unknown and the attempt is over, it asks the facilitator behind once more.
 func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAnswer {
+	if !claim.isOf(s.p) {
+		s.releaseOutrun(ctx, s.p)
+		return s.p.settleWithoutVerdict(errOutrun)
+	}
 	s.claim = &claim.verdict
 	s.ownClaim = s.keyID != "" && claim.KeyID == s.keyID
 	s.repeatsClaim = s.ownClaim && claim.RequestID == s.requestID
@@ -269,7 +283,7 @@ func (s *settlement) answerClaimed(ctx context.Context, claim *record) *settleAn
 	case claim.Verdict != "PROCEED" && !s.ownClaim: // Perhaps another owner's, of which this caller learns nothing.
 		return s.answerDuplicate()
 	case claim.Verdict != "PROCEED":
-		return s.p.notSettled("refused", refusalReason(s.claim), describeVerdict(s.claim), s.claim)
+		return s.p.refuseToSettle(s.claim, describeVerdict(s.claim))
 	}
 	return s.answerOutcome(ctx, claim)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -60,7 +61,9 @@ func (f *Facilitator) filterSupported(said object, kinds []any) []byte {
 		kind, _ := value.(object)
 		version := kind.wholeNumber("x402Version")
 		network := networkID(version, kind.text("network"))
-		if (version == 1 || version == 2) && kind.text("scheme") == "exact" && f.knowsNetwork(network) && len(answer.Kinds) < kindsMax {
+		method := transferMethod(kind)
+		moves := method == byAuthorization || method == byPermit2 && version == 2 && strings.HasPrefix(network, "eip155:")
+		if (version == 1 || version == 2) && kind.text("scheme") == "exact" && moves && f.knowsNetwork(network) && len(answer.Kinds) < kindsMax {
 			answer.Kinds = append(answer.Kinds, kind.encodeObject())
 		}
 	}

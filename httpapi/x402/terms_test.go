@@ -132,13 +132,15 @@ func TestReadPaymentRefuses(t *testing.T) {
 // Members that nobody judges could be another payment.
 func TestReadPaymentRefusesWhatIsNotJudged(t *testing.T) {
 	for name, c := range map[string]refusedTerms{
-		"a second permit":              {change: signedBeside("permit2Authorization", map[string]any{"from": payeeEVM}), reason: "invalid_payload"},
-		"a transaction beside it":      {change: signedBeside("transaction", "AAAA"), reason: "invalid_payload"},
-		"a signature":                  {change: signedBeside("signature", "0x00")},
-		"a member more was authorized": {change: authorized("spender", payeeEVM), reason: "invalid_payload"},
-		"dates were authorized":        {change: authorized("validBefore", "1795437060")},
-		"tokens move by a permit":      {change: both("extra", map[string]any{"assetTransferMethod": "permit2"}), reason: "invalid_payment_requirements"},
-		"tokens move by authorization": {change: both("extra", map[string]any{"assetTransferMethod": "eip3009", "name": "USDC"})},
+		"a second permit":               {change: signedBeside("permit2Authorization", map[string]any{"from": payeeEVM}), reason: "invalid_payload"},
+		"a transaction beside it":       {change: signedBeside("transaction", "AAAA"), reason: "invalid_payload"},
+		"a signature":                   {change: signedBeside("signature", "0x00")},
+		"a member more was authorized":  {change: authorized("spender", payeeEVM), reason: "invalid_payload"},
+		"dates were authorized":         {change: authorized("validBefore", "1795437060")},
+		"tokens move by delegation":     {change: both("extra", map[string]any{"assetTransferMethod": "erc7710"}), reason: "invalid_payment_requirements"},
+		"tokens move by a number":       {change: both("extra", map[string]any{"assetTransferMethod": 7}), reason: "invalid_payment_requirements"},
+		"an authorization for a permit": {change: both("extra", map[string]any{"assetTransferMethod": "permit2"}), reason: "invalid_payload"},
+		"tokens move by authorization":  {change: both("extra", map[string]any{"assetTransferMethod": "eip3009", "name": "USDC"})},
 		"the payer names another method": {change: func(_, p, _ map[string]any) {
 			p["accepted"].(map[string]any)["extra"] = map[string]any{"assetTransferMethod": "permit2"}
 		}, reason: "invalid_payment_requirements"},

@@ -69,8 +69,8 @@ func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer
 		if v.review != "" { // The leave of its review stays, for a payment that can be made.
 			break
 		}
-		// If the payment is being settled, the settlement releases the hold.
-		if settlement, err := g.readByReference(ctx, p.settleReference(), 0); err == nil && settlement == nil {
+		// If the payment is being settled with this credential, the settlement releases the hold.
+		if settlement, err := g.readByReference(ctx, p.settleReference(), 0); err == nil && (settlement == nil || !settlement.isOf(p)) {
 			g.releaseHold(ctx, v.TxnID, reason)
 		}
 	default: // The hold stays, and the next call uses it.
@@ -85,7 +85,12 @@ func (g *guestCall) verifyPayment(ctx context.Context, p *payment) *verifyAnswer
 func (g *guestCall) findHold(ctx context.Context, p *payment) (*verdict, *verifyAnswer) {
 	before, err := g.readByReference(ctx, p.holdReference(), 0)
 	if err == nil && before == nil {
-		if before, err = g.readByReference(ctx, p.settleReference(), 0); before != nil && before.Verdict != "REVIEW" {
+		before, err = g.readByReference(ctx, p.settleReference(), 0)
+		switch {
+		case before == nil:
+		case !before.isOf(p):
+			return nil, verifyWithoutVerdict(errOutrun)
+		case before.Verdict != "REVIEW":
 			return nil, notValid("refused", ours+"already_settled", "this payment was sent for settlement before")
 		}
 	}
@@ -181,6 +186,14 @@ func (g *guestCall) releaseHold(ctx context.Context, txnID, reason string) {
 	}
 }
 
+// releaseOutrun releases the payment's own hold. The same signed payment was sent on with another
+// credential, and it is made once and booked there.
+func (g *guestCall) releaseOutrun(ctx context.Context, p *payment) {
+	if held, err := g.readByReference(ctx, p.holdReference(), 0); err == nil && held != nil && held.holdIsOpen() {
+		g.releaseHold(ctx, held.TxnID, errOutrun.Error())
+	}
+}
+
 // ours is the prefix of reasons that are ours, not the protocol's.
 const ours = "railguard_"
 
@@ -196,6 +209,17 @@ func refusalReason(v *verdict) string {
 		return ours + "block"
 	}
 	return ours + "unknown"
+}
+
+// lacksCredential says what a payment without a credential needs.
+const lacksCredential = " The payment names no agent: put its token into extensions.railguard.info.token of the payment, or into the header X-Railguard-Token."
+
+// refusal returns the reason for which this payment is refused by a verdict, and what is said of it.
+func (p *payment) refusal(v *verdict, message string) (reason, said string) {
+	if reason = refusalReason(v); p.token == "" && reason == ours+"unknown" {
+		return ours + "credential_missing", message + lacksCredential
+	}
+	return reason, message
 }
 
 // describeVerdict describes a verdict for a person.
@@ -220,7 +244,7 @@ func noVerdict(err error) (outcome, reason, message string) {
 		return "refused", ours + "forbidden", no.message
 	case errors.As(err, &no):
 		return "refused", ours + "refused", no.code + ": " + no.message
-	case errors.Is(err, errConflict):
+	case errors.Is(err, errConflict), errors.Is(err, errOutrun):
 		return "refused", ours + "conflict", err.Error()
 	}
 	return "unavailable", ours + "unavailable", errUnavailable.Error()

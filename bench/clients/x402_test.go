@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -185,8 +184,9 @@ func (c *cluster) guardByURL(t *testing.T, behind *x402Chain) {
 	payer, err := rail.Register(t.Context(), &client.Agent{AgentName: "payer", AgentType: "supervised", OperatorLegalName: "Acme Robotics Inc", Purpose: "pays"})
 	require.NoError(t, err)
 	const payee, listed = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x098B716B8Aaf21512996dC57EB0615e2383E2f96"
+	nonces := map[string]int{payee: 1 << 20, listed: 1<<20 + 1}
 	ask := func(call, to string) map[string]any {
-		answer, err := c.x402(t.Context(), call, payer.Token, to, 1<<20)
+		answer, err := c.x402(t.Context(), call, payer.Token, to, nonces[to])
 		require.NoError(t, err)
 		return answer
 	}

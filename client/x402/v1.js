@@ -11,7 +11,8 @@ export function sendToken(fetch, token) {
   return async (input, init) => {
     const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
     if (!headers.has("X-PAYMENT")) return fetch(input, init); // What pays nothing needs no credential.
-    headers.set(header, typeof token === "function" ? await token() : token);
+    const mine = typeof token === "function" ? await token() : token;
+    if (mine) headers.set(header, mine);
     return fetch(input, { ...init, headers });
   };
 }

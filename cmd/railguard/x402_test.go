@@ -148,7 +148,7 @@ func x402Paid(t *testing.T, g *guarded) {
 	}
 	agent, token := g.payer("") // The credential is beside the payment.
 	body := g.payment("", "5")
-	require.Equal(t, "railguard_unknown", x402Call(t, g.doors["n1"], "/verify", body.String()).InvalidReason)
+	require.Equal(t, "railguard_credential_missing", x402Call(t, g.doors["n1"], "/verify", body.String()).InvalidReason)
 	body = g.payment("", "5")
 	require.True(t, x402Call(t, g.doors["n1"], "/verify", body.String(), "X-Railguard-Token", token).IsValid)
 	require.True(t, x402Call(t, g.doors["n1"], "/settle", body.String(), "X-Railguard-Token", token).Success)
@@ -277,13 +277,16 @@ func x402WithoutHold(t *testing.T, g *guarded) {
 	require.Equal(t, settled.Transaction, x402Call(t, g.doors["n3"], "/settle", body).Transaction)
 	spent, held := g.counted(agent)
 	require.Equal(t, [2]float64{3, 0}, [2]float64{spent, held})
-	// The same payment with another credential is another payment to us; the chain has to
-	// refuse it.
+	// The same signed payment with another credential is not sent on, whatever node is asked.
+	_, calls := g.chain.asked()
 	other, token2 := g.payer("")
 	stolen := strings.Replace(body, token, token2, 1)
-	require.Equal(t, "invalid_exact_evm_nonce_already_used", x402Call(t, g.doors["n1"], "/settle", stolen).ErrorReason)
+	require.Equal(t, "railguard_conflict", x402Call(t, g.doors["n1"], "/settle", stolen).ErrorReason)
+	require.Equal(t, "railguard_conflict", x402Call(t, g.doors["n2"], "/verify", stolen).InvalidReason)
 	spent, held = g.counted(other)
 	require.Zero(t, spent+held)
+	_, now := g.chain.asked()
+	require.Equal(t, calls, now)
 }
 
 // For each answer that the facilitator behind us gives to a verify, this is what becomes of the

@@ -22,7 +22,7 @@ OTHERS = $$($(GO) list ./... | grep -vE '/(ofac/feed|cluster|cmd/railguard)$$$$'
 OTHER_BENCHES = $$($(GO) -C bench list ./... | grep -vE '/(chaos|sim)$$$$')
 SIM := GOGC=800 GODEBUG=tracebacklabels=1
 
-.PHONY: help build build-bench judge judge-node run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench module-path judge judge-node run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -75,6 +75,9 @@ test-all: ## Run all tests in their whole form, as CI does (SEEDS as for sim)
 	wait $$simulated || failed=1; \
 	(cd client && $(GO) test ./...) || failed=1; \
 	[ -z "$$failed" ]
+
+module-path: ## Give the Go client another module path (TO=example.org/payments/client)
+	$(GO) run ./.ci/modulepath $(TO)
 
 coverage: ## Hold the rooms that decide to tests of their own: 80 percent of their statements
 	.ci/coverage

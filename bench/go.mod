@@ -4,13 +4,13 @@ go 1.26.0
 
 require (
 	railguard v0.0.0
-	railguard/client v0.0.0
+	github.com/railguard/railguard/client v0.0.0
 )
 
 // The product and its client stand beside the benches in this tree.
 replace (
 	railguard => ..
-	railguard/client => ../client
+	github.com/railguard/railguard/client => ../client
 )
 
 require (
@@ -31,6 +31,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/transparency-dev/merkle v0.0.2
 	go.etcd.io/bbolt v1.5.0
+	golang.org/x/mod v0.42.0
 	golang.org/x/text v0.43.0
 )
 
@@ -73,7 +74,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/exp v0.0.0-20220827204233-334a2380cb91 // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/oauth2 v0.38.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect

@@ -11,81 +11,81 @@ import (
 )
 
 // Register issues a credential to an agent.
-func (c *Client) Register(ctx context.Context, agent *Agent) (*Registration, error) {
-	return answer[Registration](c, ctx, "/v1/agents/register", agent, agent.IdempotencyKey)
+func (c *Client) Register(ctx context.Context, agent *Agent, options ...CallOption) (*Registration, error) {
+	return answer[Registration](c, ctx, "/v1/agents/register", agent, agent.IdempotencyKey, options)
 }
 
 // Delegate issues a credential to a child of an agent.
-func (c *Client) Delegate(ctx context.Context, child *Delegate) (*Registration, error) {
-	return answer[Registration](c, ctx, "/v1/delegates/create", child, child.IdempotencyKey)
+func (c *Client) Delegate(ctx context.Context, child *Delegate, options ...CallOption) (*Registration, error) {
+	return answer[Registration](c, ctx, "/v1/delegates/create", child, child.IdempotencyKey, options)
 }
 
 // Screen decides on one payment. An error is not a verdict: do not pay.
-func (c *Client) Screen(ctx context.Context, payment *Payment) (*Verdict, error) {
-	return answer[Verdict](c, ctx, "/v1/screen", payment, payment.key())
+func (c *Client) Screen(ctx context.Context, payment *Payment, options ...CallOption) (*Verdict, error) {
+	return answer[Verdict](c, ctx, "/v1/screen", payment, payment.key(), options)
 }
 
 // DryRun returns what Screen would decide, and changes nothing. Role screener gets the verdict;
 // policy and reviewer also get the ladder.
-func (c *Client) DryRun(ctx context.Context, payment *Payment) (*DryRun, error) {
-	return answer[DryRun](c, ctx, "/v1/screen/dry-run", payment, payment.key())
+func (c *Client) DryRun(ctx context.Context, payment *Payment, options ...CallOption) (*DryRun, error) {
+	return answer[DryRun](c, ctx, "/v1/screen/dry-run", payment, payment.key(), options)
 }
 
 // Settle reports that a payment was made. amount nil means the recorded amount.
-func (c *Client) Settle(ctx context.Context, txnID string, amount *USD, railRef string) (*Transaction, error) {
+func (c *Client) Settle(ctx context.Context, txnID string, amount *USD, railRef string, options ...CallOption) (*Transaction, error) {
 	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/settle", struct {
 		Amount  *USD   `json:"amount,omitempty"`
 		RailRef string `json:"railRef,omitempty"`
-	}{amount, railRef}, "")
+	}{amount, railRef}, "", c.settling(options))
 }
 
 // Release reports that a payment was not made. Its amount no longer counts against limits.
-func (c *Client) Release(ctx context.Context, txnID, reason string) (*Transaction, error) {
-	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/release", because{Reason: reason}, "")
+func (c *Client) Release(ctx context.Context, txnID, reason string, options ...CallOption) (*Transaction, error) {
+	return answer[Transaction](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/release", because{Reason: reason}, "", c.settling(options))
 }
 
 // Confirm judges a recorded payment again, right before it is made: one that an officer approved, or
 // one that was let through some time ago. Pay only if the answer says Proceed.
-func (c *Client) Confirm(ctx context.Context, txnID string, asked *Confirm) (*Confirmation, error) {
-	return answer[Confirmation](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", asked, keyOr(asked.IdempotencyKey, asked.Proof))
+func (c *Client) Confirm(ctx context.Context, txnID string, asked *Confirm, options ...CallOption) (*Confirmation, error) {
+	return answer[Confirmation](c, ctx, "/v1/transactions/"+url.PathEscape(txnID)+"/confirm", asked, keyOr(asked.IdempotencyKey, asked.Proof), options)
 }
 
 // RedeemPermit takes the leave of a permit, once in the whole cluster. Hand over only if the answer
 // says Taken. After an error, the same key (Error.IdempotencyKey) tells whether this call took it.
-func (c *Client) RedeemPermit(ctx context.Context, redeem *Redeem) (*Redemption, error) {
-	return answer[Redemption](c, ctx, "/v1/permits/redeem", redeem, redeem.IdempotencyKey)
+func (c *Client) RedeemPermit(ctx context.Context, redeem *Redeem, options ...CallOption) (*Redemption, error) {
+	return answer[Redemption](c, ctx, "/v1/permits/redeem", redeem, redeem.IdempotencyKey, options)
 }
 
 // Review records an officer's answer to a REVIEW.
-func (c *Client) Review(ctx context.Context, txnID, disposition, reviewedBy, notes string) (*Verdict, error) {
-	return answer[Verdict](c, ctx, "/v1/reviews/"+url.PathEscape(txnID), struct {
+func (c *Client) Review(ctx context.Context, txnID, disposition, reviewedBy, notes string, options ...CallOption) (*Record, error) {
+	return answer[Record](c, ctx, "/v1/reviews/"+url.PathEscape(txnID), struct {
 		Disposition string `json:"disposition"`
 		ReviewedBy  string `json:"reviewedBy"`
 		Notes       string `json:"notes,omitempty"`
-	}{disposition, reviewedBy, notes}, "")
+	}{disposition, reviewedBy, notes}, "", options)
 }
 
 // Attest vouches for an autonomous agent for 24 hours.
-func (c *Client) Attest(ctx context.Context, agentID, attestedBy, note string) (*Attestation, error) {
+func (c *Client) Attest(ctx context.Context, agentID, attestedBy, note string, options ...CallOption) (*Attestation, error) {
 	return answer[Attestation](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/attest", struct {
 		AttestedBy string `json:"attestedBy"`
 		Note       string `json:"note,omitempty"`
-	}{attestedBy, note}, "")
+	}{attestedBy, note}, "", options)
 }
 
 // Suspend stops an agent until Reinstate.
-func (c *Client) Suspend(ctx context.Context, agentID, reason string) (*StatusChange, error) {
-	return c.status(ctx, agentID, "suspend", because{Reason: reason})
+func (c *Client) Suspend(ctx context.Context, agentID, reason string, options ...CallOption) (*StatusChange, error) {
+	return c.status(ctx, agentID, "suspend", because{Reason: reason}, options)
 }
 
 // Reinstate ends a suspension.
-func (c *Client) Reinstate(ctx context.Context, agentID, reason string) (*StatusChange, error) {
-	return c.status(ctx, agentID, "reinstate", because{Reason: reason})
+func (c *Client) Reinstate(ctx context.Context, agentID, reason string, options ...CallOption) (*StatusChange, error) {
+	return c.status(ctx, agentID, "reinstate", because{Reason: reason}, options)
 }
 
 // Revoke ends an agent for good. The reason code may be "".
-func (c *Client) Revoke(ctx context.Context, agentID, reason, reasonCode string) (*StatusChange, error) {
-	return c.status(ctx, agentID, "revoke", because{Reason: reason, ReasonCode: reasonCode})
+func (c *Client) Revoke(ctx context.Context, agentID, reason, reasonCode string, options ...CallOption) (*StatusChange, error) {
+	return c.status(ctx, agentID, "revoke", because{Reason: reason, ReasonCode: reasonCode}, options)
 }
 
 type because struct {
@@ -93,42 +93,42 @@ type because struct {
 	ReasonCode string `json:"reasonCode,omitempty"`
 }
 
-func (c *Client) status(ctx context.Context, agentID, verb string, why because) (*StatusChange, error) {
-	return answer[StatusChange](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/"+verb, why, "")
+func (c *Client) status(ctx context.Context, agentID, verb string, why because, options []CallOption) (*StatusChange, error) {
+	return answer[StatusChange](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/"+verb, why, "", options)
 }
 
 // Audit reads the record of a screening call.
-func (c *Client) Audit(ctx context.Context, txnID string) (*Verdict, error) {
-	return read[Verdict](c, ctx, "/v1/audit/"+url.PathEscape(txnID))
+func (c *Client) Audit(ctx context.Context, txnID string, options ...CallOption) (*Record, error) {
+	return read[Record](c, ctx, "/v1/audit/"+url.PathEscape(txnID), options)
 }
 
 // Limits reads what an agent may still pay today.
-func (c *Client) Limits(ctx context.Context, agentID string) (*Limits, error) {
-	return read[Limits](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/limits")
+func (c *Client) Limits(ctx context.Context, agentID string, options ...CallOption) (*Limits, error) {
+	return read[Limits](c, ctx, "/v1/agents/"+url.PathEscape(agentID)+"/limits", options)
 }
 
 // JWKS reads the keys that verify credentials. Keep them for an hour. If a token names a key
 // that they lack, read them again, at most once a minute.
-func (c *Client) JWKS(ctx context.Context) (*JWKS, error) {
-	return read[JWKS](c, ctx, "/v1/.well-known/jwks.json")
+func (c *Client) JWKS(ctx context.Context, options ...CallOption) (*JWKS, error) {
+	return read[JWKS](c, ctx, "/v1/.well-known/jwks.json", options)
 }
 
 // Health reads a node's state.
-func (c *Client) Health(ctx context.Context) (*Health, error) {
-	return read[Health](c, ctx, "/v1/health")
+func (c *Client) Health(ctx context.Context, options ...CallOption) (*Health, error) {
+	return read[Health](c, ctx, "/v1/health", options)
 }
 
-func answer[T any](c *Client, ctx context.Context, path string, body any, key string) (*T, error) {
+func answer[T any](c *Client, ctx context.Context, path string, body any, key string, options []CallOption) (*T, error) {
 	into := new(T)
-	if err := c.post(ctx, path, body, key, into); err != nil {
+	if err := c.post(ctx, path, body, key, into, options); err != nil {
 		return nil, err
 	}
 	return into, nil
 }
 
-func read[T any](c *Client, ctx context.Context, path string) (*T, error) {
+func read[T any](c *Client, ctx context.Context, path string, options []CallOption) (*T, error) {
 	into := new(T)
-	if err := c.Call(ctx, http.MethodGet, path, nil, "", into); err != nil {
+	if err := c.Call(ctx, http.MethodGet, path, nil, "", into, options...); err != nil {
 		return nil, err
 	}
 	return into, nil
@@ -145,7 +145,7 @@ type keyed struct {
 // that the service could not take are sent again, without the others, within attempts and
 // deadline. The error is that of the first call as a whole. The results are in the order of the
 // payments.
-func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, error) {
+func (c *Client) Batch(ctx context.Context, payments []Payment, options ...CallOption) ([]BatchResult, error) {
 	results, pending := make([]BatchResult, len(payments)), make([]int, len(payments))
 	for i := range payments {
 		pending[i] = i
@@ -156,7 +156,7 @@ func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, 
 	ctx, cancel := context.WithTimeout(ctx, c.options.Deadline)
 	defer cancel()
 	for round := 0; ; round++ {
-		again, err := c.batchRound(ctx, payments, results, pending)
+		again, err := c.batchRound(ctx, payments, results, pending, options)
 		if err != nil && round == 0 {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func (c *Client) Batch(ctx context.Context, payments []Payment) ([]BatchResult, 
 }
 
 // batchRound sends the pending payments and returns those to send again.
-func (c *Client) batchRound(ctx context.Context, payments []Payment, results []BatchResult, pending []int) ([]int, error) {
+func (c *Client) batchRound(ctx context.Context, payments []Payment, results []BatchResult, pending []int, options []CallOption) ([]int, error) {
 	body := struct {
 		Payments []keyed `json:"payments"`
 	}{make([]keyed, 0, len(pending))}
@@ -183,6 +183,10 @@ func (c *Client) batchRound(ctx context.Context, payments []Payment, results []B
 		Results []json.RawMessage `json:"results"`
 	}
 	r := request{method: http.MethodPost, path: "/v1/screen/batch", repeatable: true}
+	for _, option := range options {
+		option(&r)
+	}
+	r.key = "" // Each payment has its own.
 	if err := c.do(ctx, &r, body, &told); err != nil {
 		return nil, err
 	}
@@ -227,10 +231,13 @@ func readResult(raw json.RawMessage) BatchResult {
 	return BatchResult{Error: failure}
 }
 
+const eventsPath = "/v1/events"
+
 // EventList is a page of events. Keep Next of an empty page too.
 type EventList struct {
 	Data []Event `json:"data"`
 	Next string  `json:"nextCursor"`
+	AsOf uint64  `json:"asOfIndex"`
 }
 
 // Events reads the events behind a cursor. "" begins with the oldest (30 days back), "latest"
@@ -248,11 +255,11 @@ func (c *Client) Events(ctx context.Context, after string, wait time.Duration, t
 	if wait >= time.Second {
 		query.Set("wait", strconv.Itoa(int(wait/time.Second)))
 	}
-	path := "/v1/events"
+	path := eventsPath
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	return read[EventList](c, ctx, path)
+	return read[EventList](c, ctx, path, nil)
 }
 
 // Webhook is a receiver of events.
@@ -262,8 +269,16 @@ type Webhook struct {
 	URL        string   `json:"url"`
 	Types      []string `json:"types,omitempty"` // Empty: nearly all.
 	SARAllowed bool     `json:"sarAllowed,omitempty"`
+	Off        bool     `json:"off,omitempty"`
+	Secret     string   `json:"secret,omitempty"`     // One of your own, whsec_ and base64; "": the service makes one.
 	State      string   `json:"state,omitempty"`      // Only in answers: on, off or key_gone.
-	PublicKeys []string `json:"publicKeys,omitempty"` // Only in answers; the newest key comes first.
+	PublicKeys []string `json:"publicKeys,omitempty"` // Only in answers, as all below; the newest key comes first.
+	Owner      string   `json:"owner,omitempty"`      // Whose events, an operator's id; "": all.
+	KeyID      string   `json:"keyId,omitempty"`
+	CreatedAt  string   `json:"createdAt,omitempty"`
+	Rev        int64    `json:"rev,omitempty"`
+
+	OlderSecretUntil string `json:"olderSecretUntil,omitempty"`
 }
 
 // WebhookChange is the result of a change of a webhook. Secret is set when one was made or
@@ -273,19 +288,24 @@ type WebhookChange struct {
 	Op        string   `json:"op"`
 	Secret    string   `json:"secret"`
 	Webhook   *Webhook `json:"webhook"`
+	ChangedAt string   `json:"changedAt"`
+	Rev       int64    `json:"rev"`
+	Reason    string   `json:"reason"`
+	EventID   string   `json:"eventId"`
+	Count     int64    `json:"count"` // How many events are sent again.
 }
 
 // CreateWebhook makes a webhook that sends events to a URL. It needs role admin.
-func (c *Client) CreateWebhook(ctx context.Context, hook *Webhook) (*WebhookChange, error) {
-	return answer[WebhookChange](c, ctx, "/v1/webhooks", hook, "")
+func (c *Client) CreateWebhook(ctx context.Context, hook *Webhook, options ...CallOption) (*WebhookChange, error) {
+	return answer[WebhookChange](c, ctx, "/v1/webhooks", hook, "", options)
 }
 
 // Redeliver makes the service send one event again. eventID "" means all events that were given
 // up.
-func (c *Client) Redeliver(ctx context.Context, webhookID, eventID string) (*WebhookChange, error) {
+func (c *Client) Redeliver(ctx context.Context, webhookID, eventID string, options ...CallOption) (*WebhookChange, error) {
 	var body any = map[string]bool{"all": true}
 	if eventID != "" {
 		body = map[string]string{"eventId": eventID}
 	}
-	return answer[WebhookChange](c, ctx, "/v1/webhooks/"+url.PathEscape(webhookID)+"/redeliver", body, "")
+	return answer[WebhookChange](c, ctx, "/v1/webhooks/"+url.PathEscape(webhookID)+"/redeliver", body, "", options)
 }

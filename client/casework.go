@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -63,6 +64,7 @@ type PartyList struct {
 	Complete bool           `json:"complete"`
 	Since    string         `json:"since"`
 	Next     string         `json:"nextCursor"`
+	AsOf     uint64         `json:"asOfIndex"`
 }
 
 // Portion is which part of a list to read: at most Limit rows (0: the server's number) behind a cursor.
@@ -98,8 +100,8 @@ type PartyQuery struct {
 }
 
 // Parties lists counterparties with what they hit.
-func (c *Client) Parties(ctx context.Context, asked PartyQuery) (*PartyList, error) {
-	return read[PartyList](c, ctx, "/v1/parties"+asked.query(map[string]string{"state": asked.State, "q": asked.Text}))
+func (c *Client) Parties(ctx context.Context, asked PartyQuery, options ...CallOption) (*PartyList, error) {
+	return read[PartyList](c, ctx, "/v1/parties"+asked.query(map[string]string{"state": asked.State, "q": asked.Text}), options)
 }
 
 // PartyPayment is one payment of a party.
@@ -116,9 +118,16 @@ type PartyPayment struct {
 	OperatorLegalName string   `json:"operatorLegalName"`
 	CpName            string   `json:"cpName"`
 	CpWallet          string   `json:"cpWallet"`
+	CpCountry         string   `json:"cpCountry"`
+	CpDateOfBirth     string   `json:"cpDateOfBirth"`
+	CpAddress         string   `json:"cpAddress"`
+	Memo              string   `json:"memo"`
 	State             string   `json:"state"` // wentAhead, waits, blocked, rejected or returned.
 	Own               bool     `json:"own"`   // false: it stands here because its payee is like the party or the entry.
 	PartyID           string   `json:"partyId"`
+
+	Alike       *Likeness       `json:"alike"` // Why a payment that is not the party's own stands here.
+	Disposition json.RawMessage `json:"disposition"`
 }
 
 // ClosedItem is an alert, a hit, a sanctions case or a report that waits for nobody any more.
@@ -158,11 +167,21 @@ type WholeParty struct {
 	ClosedLeft   int64          `json:"closedLeft"`
 	Complete     bool           `json:"complete"`
 	Since        string         `json:"since"`
+	AsOf         uint64         `json:"asOfIndex"`
+	Likeness     *float64       `json:"likeness"` // The best of the party's own payments to the entry.
+
+	// docs/API.md has the members of these.
+	ListedToday json.RawMessage `json:"listedToday"`
+	Identity    json.RawMessage `json:"identity"`
+	EntryFacts  json.RawMessage `json:"entryFacts"`
+	Alike       json.RawMessage `json:"alike"`
+	Cleared     json.RawMessage `json:"cleared"`
+	Acts        json.RawMessage `json:"acts"`
 }
 
 // Party reads everything about one party.
-func (c *Client) Party(ctx context.Context, partyID string) (*WholeParty, error) {
-	return read[WholeParty](c, ctx, "/v1/parties/"+url.PathEscape(partyID))
+func (c *Client) Party(ctx context.Context, partyID string, options ...CallOption) (*WholeParty, error) {
+	return read[WholeParty](c, ctx, "/v1/parties/"+url.PathEscape(partyID), options)
 }
 
 // PartyDecision is one decision about all open reviews of a party, or about Only those. Of a party that
@@ -171,7 +190,7 @@ type PartyDecision struct {
 	Disposition    string   `json:"disposition"` // APPROVED, REJECTED or ESCALATE_SAR.
 	ReviewedBy     string   `json:"reviewedBy"`
 	Notes          string   `json:"notes,omitempty"`
-	Only           []string `json:"only,omitempty"`
+	Only           []string `json:"only,omitzero"`
 	IdempotencyKey string   `json:"-"` // "": the client draws one.
 }
 
@@ -183,15 +202,36 @@ type Decided struct {
 	Disposition string    `json:"disposition"`
 	Proposed    *Proposed `json:"proposed"`
 	ReviewedBy  string    `json:"reviewedBy"`
-	Code        string    `json:"code"`
-	Message     string    `json:"message"`
+	ReviewedAt  string    `json:"reviewedAt"`
+	Notes       string    `json:"notes"`
+	Replayed    bool      `json:"replayed"` // It was decided by an earlier call with the same key.
+
+	SAREscalated      bool            `json:"sarEscalated"`
+	OverLimitApproved bool            `json:"overLimitApproved"`
+	NotHeld           bool            `json:"notHeld"`
+	Recheck           json.RawMessage `json:"recheck"` // What the same payment would be today.
+
+	Outcome   Outcome  `json:"outcome"` // Of a refusal, as are all below.
+	ErrorWord string   `json:"error"`
+	Code      string   `json:"code"`
+	Message   string   `json:"message"`
+	Param     string   `json:"param"`
+	RequestID string   `json:"requestId"`
+	Docs      string   `json:"docs"`
+	Statement string   `json:"statement"` // Of passkey_required: what is to be signed.
+	Challenge string   `json:"challenge"`
+	Passkeys  []string `json:"passkeys"`
 }
 
 // Proposed is a decision that waits for another person.
 type Proposed struct {
+	ProposalID  string `json:"proposalId"`
 	Disposition string `json:"disposition"`
-	By          string `json:"by"`
+	By          string `json:"by"` // A label; ProposedBy is the person of the key, or the key.
+	ByKey       string `json:"byKey"`
+	ProposedBy  string `json:"proposedBy"`
 	At          string `json:"at"`
+	LapsesAt    string `json:"lapsesAt"`
 	Notes       string `json:"notes"`
 }
 
@@ -203,8 +243,8 @@ type PartyDecided struct {
 }
 
 // DecideParty decides open reviews of a party, each with its own record and every guard.
-func (c *Client) DecideParty(ctx context.Context, partyID string, decision *PartyDecision) (*PartyDecided, error) {
-	return answer[PartyDecided](c, ctx, "/v1/parties/"+url.PathEscape(partyID)+"/decide", decision, decision.IdempotencyKey)
+func (c *Client) DecideParty(ctx context.Context, partyID string, decision *PartyDecision, options ...CallOption) (*PartyDecided, error) {
+	return answer[PartyDecided](c, ctx, "/v1/parties/"+url.PathEscape(partyID)+"/decide", decision, decision.IdempotencyKey, options)
 }
 
 // RankPart is a part of the rank of an item: points, and why.
@@ -222,6 +262,7 @@ type InboxItem struct {
 	TxnID               string       `json:"txnId"`
 	CaseID              string       `json:"caseId"`
 	AlertID             string       `json:"alertId"`
+	LookID              string       `json:"lookId"`
 	PartyID             string       `json:"partyId"`
 	Rule                string       `json:"rule"`
 	Rules               []string     `json:"rules"`
@@ -242,6 +283,7 @@ type InboxItem struct {
 	LeaseUntil          string       `json:"leaseUntil"`
 	Comments            int64        `json:"comments"`
 	WaitsForMySignature bool         `json:"waitsForMySignature"`
+	Proposed            *Proposed    `json:"proposed"`
 	Rank                int64        `json:"rank"`
 	RankParts           []RankPart   `json:"rankParts"`
 }
@@ -253,6 +295,7 @@ type InboxCounts struct {
 	Alert      int64 `json:"alert"`
 	Retro      int64 `json:"retro"`
 	Report     int64 `json:"report"`
+	Look       int64 `json:"look"` // Second looks that the caller may take or has in hand.
 	WaitsForMe int64 `json:"waitsForMe"`
 }
 
@@ -263,6 +306,7 @@ type InboxList struct {
 	Complete bool        `json:"complete"`
 	Since    string      `json:"since"`
 	Next     string      `json:"nextCursor"`
+	AsOf     uint64      `json:"asOfIndex"`
 }
 
 // InboxQuery is which work to list; "" and false leave nothing out.
@@ -273,12 +317,12 @@ type InboxQuery struct {
 }
 
 // Inbox lists what waits for an officer.
-func (c *Client) Inbox(ctx context.Context, asked InboxQuery) (*InboxList, error) {
+func (c *Client) Inbox(ctx context.Context, asked InboxQuery, options ...CallOption) (*InboxList, error) {
 	filters := map[string]string{"kind": asked.Kind, "assignee": asked.Assignee, "rule": asked.Rule, "partyId": asked.PartyID, "q": asked.Text}
 	if asked.WaitsForMe {
 		filters["waitsForMe"] = "true"
 	}
-	return read[InboxList](c, ctx, "/v1/inbox"+asked.query(filters))
+	return read[InboxList](c, ctx, "/v1/inbox"+asked.query(filters), options)
 }
 
 // WorkEvent is a step in who works on an item.
@@ -287,6 +331,7 @@ type WorkEvent struct {
 	TxnID      string `json:"txnId"`
 	AlertID    string `json:"alertId"`
 	CaseID     string `json:"caseId"`
+	LookID     string `json:"lookId"`
 	EventID    string `json:"eventId"`
 	Time       string `json:"time"`
 	Event      string `json:"event"`
@@ -294,26 +339,28 @@ type WorkEvent struct {
 	LeaseUntil string `json:"leaseUntil"`
 	By         string `json:"by"`
 	Comment    string `json:"comment"`
+
+	Item json.RawMessage `json:"item"` // Of a review: what it is about.
 }
 
 // ClaimItem leases an item of the inbox to a person for ten minutes.
-func (c *Client) ClaimItem(ctx context.Context, itemID, assignee string) (*WorkEvent, error) {
-	return c.work(ctx, itemID, "claim", workStep{Assignee: assignee})
+func (c *Client) ClaimItem(ctx context.Context, itemID, assignee string, options ...CallOption) (*WorkEvent, error) {
+	return c.work(ctx, itemID, "claim", workStep{Assignee: assignee}, options)
 }
 
 // ReleaseItem gives a claim back. With force it may be somebody else's.
-func (c *Client) ReleaseItem(ctx context.Context, itemID, by string, force bool) (*WorkEvent, error) {
-	return c.work(ctx, itemID, "release", workStep{By: by, Force: force})
+func (c *Client) ReleaseItem(ctx context.Context, itemID, by string, force bool, options ...CallOption) (*WorkEvent, error) {
+	return c.work(ctx, itemID, "release", workStep{By: by, Force: force}, options)
 }
 
 // AssignItem puts an item into a person's hands, without an end.
-func (c *Client) AssignItem(ctx context.Context, itemID, assignee, by string) (*WorkEvent, error) {
-	return c.work(ctx, itemID, "assign", workStep{Assignee: assignee, By: by})
+func (c *Client) AssignItem(ctx context.Context, itemID, assignee, by string, options ...CallOption) (*WorkEvent, error) {
+	return c.work(ctx, itemID, "assign", workStep{Assignee: assignee, By: by}, options)
 }
 
 // CommentItem adds a comment to an item.
-func (c *Client) CommentItem(ctx context.Context, itemID, by, comment string) (*WorkEvent, error) {
-	return c.work(ctx, itemID, "comment", workStep{By: by, Comment: comment})
+func (c *Client) CommentItem(ctx context.Context, itemID, by, comment string, options ...CallOption) (*WorkEvent, error) {
+	return c.work(ctx, itemID, "comment", workStep{By: by, Comment: comment}, options)
 }
 
 type workStep struct {
@@ -323,8 +370,8 @@ type workStep struct {
 	Force    bool   `json:"force,omitempty"`
 }
 
-func (c *Client) work(ctx context.Context, itemID, verb string, step workStep) (*WorkEvent, error) {
-	return answer[WorkEvent](c, ctx, "/v1/inbox/"+url.PathEscape(itemID)+"/"+verb, step, "")
+func (c *Client) work(ctx context.Context, itemID, verb string, step workStep, options []CallOption) (*WorkEvent, error) {
+	return answer[WorkEvent](c, ctx, "/v1/inbox/"+url.PathEscape(itemID)+"/"+verb, step, "", options)
 }
 
 // ItemComment is a comment on an item.
@@ -332,14 +379,15 @@ type ItemComment struct {
 	At      string `json:"at"`
 	EventID string `json:"eventId"`
 	By      string `json:"by"`
+	KeyID   string `json:"actorKeyId"`
 	Comment string `json:"comment"`
 }
 
 // ItemComments reads the comments on an item, oldest first.
-func (c *Client) ItemComments(ctx context.Context, itemID string) ([]ItemComment, error) {
+func (c *Client) ItemComments(ctx context.Context, itemID string, options ...CallOption) ([]ItemComment, error) {
 	told, err := read[struct {
 		Data []ItemComment `json:"data"`
-	}](c, ctx, "/v1/inbox/"+url.PathEscape(itemID)+"/comments")
+	}](c, ctx, "/v1/inbox/"+url.PathEscape(itemID)+"/comments", options)
 	if err != nil {
 		return nil, err
 	}
@@ -398,13 +446,18 @@ type Found struct {
 	Identifiers  []FoundIdentifier `json:"identifiers"`
 	Complete     bool              `json:"complete"`
 	Since        string            `json:"since"`
+	Text         string            `json:"q"`
+	AsOf         uint64            `json:"asOfIndex"`
 }
 
 // Search finds agents, parties, payments, wallets and identifiers by a part of a name in any order, by
 // another spelling, or by an id. The text stands in the body, so that no balancer logs it.
-func (c *Client) Search(ctx context.Context, text string) (*Found, error) {
+func (c *Client) Search(ctx context.Context, text string, options ...CallOption) (*Found, error) {
 	found := new(Found)
 	r := request{method: http.MethodPost, path: "/v1/search", repeatable: true}
+	for _, option := range options {
+		option(&r)
+	}
 	if err := c.do(ctx, &r, map[string]string{"q": text}, found); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -34,6 +35,7 @@ const (
 type Options struct {
 	Addresses      []string // "https://a.example", ...; any node serves every call. Required.
 	Key            string   // API key.
+	SettlerKey     string   // API key of Settle and Release, of the role settler; "" means Key.
 	Attempts       int
 	AttemptTimeout time.Duration
 	Deadline       time.Duration
@@ -108,27 +110,36 @@ type request struct {
 	method, path string
 	body         []byte
 	key          string
-	repeatable   bool // It may be attempted again after an unknown outcome: it only reads, or it has idempotency keys.
+	repeatable   bool        // It may be attempted again after an unknown outcome: it only reads, or it has idempotency keys.
+	header       http.Header // What options add.
+	head         *Head       // nil: nobody asked for it.
+	apiKey       string      // "": the client's.
 }
 
 // Call makes any call of the API. path includes the query, body is encoded as JSON (nil: none),
 // key is the Idempotency-Key, and the answer is decoded into into (nil: nowhere; a *[]byte
 // takes it undecoded). A POST without a key is never attempted again after an unknown outcome.
-func (c *Client) Call(ctx context.Context, method, path string, body any, key string, into any) error {
-	r := request{method: method, path: path, key: key, repeatable: method == http.MethodGet || method == http.MethodPost && key != ""}
+func (c *Client) Call(ctx context.Context, method, path string, body any, key string, into any, options ...CallOption) error {
+	r := request{method: method, path: path, key: key}
+	for _, option := range options {
+		option(&r)
+	}
+	r.repeatable = method == http.MethodGet || method == http.MethodPost && r.key != ""
 	return c.do(ctx, &r, body, into)
 }
 
 // post is Call with POST. It draws an idempotency key if none is given.
-func (c *Client) post(ctx context.Context, path string, body any, key string, into any) error {
+func (c *Client) post(ctx context.Context, path string, body any, key string, into any, options []CallOption) error {
 	if key == "" {
 		key = NewKey()
 	}
-	return c.Call(ctx, http.MethodPost, path, body, key, into)
+	return c.Call(ctx, http.MethodPost, path, body, key, into, options...)
 }
 
 func (c *Client) do(ctx context.Context, r *request, body, into any) error {
-	if body != nil {
+	if raw, ready := body.(json.RawMessage); ready { // To the byte: keys bind a body's bytes.
+		r.body = raw
+	} else if body != nil {
 		raw, err := json.Marshal(body)
 		if err != nil {
 			return fmt.Errorf("railguard: body: %w", err)
@@ -149,6 +160,9 @@ func (c *Client) persist(ctx context.Context, r *request, into any) error {
 		at := (first + attempt - 1) % len(c.options.Addresses)
 		failure := c.attempt(ctx, r, c.options.Addresses[at], into)
 		if failure == nil {
+			if r.head != nil {
+				r.head.Attempts = attempt
+			}
 			c.at.Store(uint32(at))
 			return nil
 		}
@@ -203,7 +217,10 @@ func (c *Client) attempt(ctx context.Context, r *request, address string, into a
 		return &Error{Code: "bad_request", Status: http.StatusBadRequest, Message: "the path cannot be called", Outcome: OutcomeNone, Cause: err}
 	}
 	call.GetBody = nil // The transport must not repeat calls by itself.
-	call.Header.Set("Authorization", "Bearer "+c.options.Key)
+	for name, values := range r.header {
+		call.Header[name] = values
+	}
+	call.Header.Set("Authorization", "Bearer "+cmp.Or(r.apiKey, c.options.Key))
 	if r.body != nil {
 		call.Header.Set("Content-Type", "application/json")
 	}
@@ -221,6 +238,9 @@ func (c *Client) attempt(ctx context.Context, r *request, address string, into a
 	}
 	if answer.StatusCode < 200 || answer.StatusCode > 299 || len(raw) > answerMax {
 		return refusal(answer.StatusCode, answer.Header, raw)
+	}
+	if r.head != nil {
+		*r.head = readHead(answer)
 	}
 	if into == nil || answer.StatusCode == http.StatusNoContent {
 		return nil

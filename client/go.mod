@@ -1,3 +1,3 @@
-module railguard/client
+module github.com/railguard/railguard/client
 
 go 1.24

@@ -4,43 +4,35 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"errors"
-	"sync"
 	"time"
 )
 
-// publishedKeys are the keys that a service publishes. They are kept for an hour, and read again
-// before that, at most once a minute, if a key is missing.
-type publishedKeys struct {
-	client *Client
-	now    func() time.Time
-	keys   *JWKS
-	at     time.Time // When the keys were read.
+// publishedKeys are the keys that a service publishes. They serve for an hour, and are read anew from the
+// half of it on, and before that, at most once a minute, if a key is missing.
+type publishedKeys struct{ kept[*JWKS] }
+
+func newPublishedKeys(client *Client, now func() time.Time) *publishedKeys {
+	return &publishedKeys{kept[*JWKS]{now: now, fetch: func(ctx context.Context, now time.Time) (known[*JWKS], error) {
+		keys, err := client.JWKS(ctx)
+		return known[*JWKS]{value: keys, fresh: now.Add(keysFresh), end: now.Add(keysKept)}, err
+	}}}
 }
 
 // with calls do with the keys. If do finds that they lack a key (ErrTokenKey), it reads them again
 // and calls do once more.
 func (p *publishedKeys) with(ctx context.Context, do func(keys *JWKS) error) error {
-	if p.keys == nil || p.now().Sub(p.at) >= keysKept {
-		if err := p.read(ctx); err != nil {
-			return err
-		}
-	}
-	err := do(p.keys)
-	if !errors.Is(err, ErrTokenKey) || p.now().Sub(p.at) < keysPause {
+	present, err := p.get(ctx)
+	if err != nil {
 		return err
 	}
-	if err := p.read(ctx); err != nil {
+	err = do(present.value)
+	if !errors.Is(err, ErrTokenKey) || p.now().Sub(present.read) < keysPause {
 		return err
 	}
-	return do(p.keys)
-}
-
-func (p *publishedKeys) read(ctx context.Context) error {
-	keys, err := p.client.JWKS(ctx)
-	if err == nil {
-		p.keys, p.at = keys, p.now()
+	if present, err = p.renew(ctx, present.read); err != nil {
+		return err
 	}
-	return err
+	return do(present.value)
 }
 
 // PermitKeySource gives the key that a permit names: a *JWKS, or a *PermitKeys, which reads it.
@@ -49,11 +41,8 @@ type PermitKeySource interface {
 }
 
 // PermitKeys reads the keys of one issuer and keeps them for an hour. It may be used by many
-// goroutines at once.
-type PermitKeys struct {
-	mutex     sync.Mutex
-	published publishedKeys
-}
+// goroutines at once: one reading serves all, and each waits as long as its own context allows.
+type PermitKeys struct{ published *publishedKeys }
 
 // NewPermitKeys returns the keys of the service that the client calls; no API key is needed. The
 // client's address is the issuer of the permits, or another address of the same service. now is the
@@ -62,12 +51,10 @@ func NewPermitKeys(client *Client, now func() time.Time) *PermitKeys {
 	if now == nil {
 		now = time.Now
 	}
-	return &PermitKeys{published: publishedKeys{client: client, now: now}}
+	return &PermitKeys{newPublishedKeys(client, now)}
 }
 
 func (k *PermitKeys) permitKey(ctx context.Context, keyID string) (key *ecdsa.PublicKey, err error) {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	err = k.published.with(ctx, func(keys *JWKS) (err error) {
 		key, err = keys.find(keyID)
 		return err

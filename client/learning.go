@@ -1,6 +1,9 @@
 package client
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // LearningCounts are decisions by their outcome. MedianSeconds is from screening to decision; nil: no
 // record of them is there any more.
@@ -16,7 +19,8 @@ type LearningCounts struct {
 type LearningRule struct {
 	Rule string `json:"rule"`
 	LearningCounts
-	FalsePositives int64 `json:"falsePositives"`
+	FalsePositives int64           `json:"falsePositives"`
+	SecondLooks    json.RawMessage `json:"secondLooks"` // docs/learning.md has the members.
 }
 
 // LearningOfficer are the decisions of one person, and how they stood.
@@ -34,7 +38,8 @@ type LearningOfficer struct {
 		Rejudged  int64 `json:"rejudged"`
 		Reopened  int64 `json:"reopened"`
 	} `json:"reversals"`
-	Rules []LearningRule `json:"rules"`
+	Rules       []LearningRule  `json:"rules"`
+	SecondLooks json.RawMessage `json:"secondLooks"`
 }
 
 // LearningEntry are the decisions about one listed entry.
@@ -65,7 +70,8 @@ type LearningDay struct {
 // LearningTotal are all decisions of a period, and how many of them a second person confirmed.
 type LearningTotal struct {
 	LearningCounts
-	TwoPersons int64 `json:"twoPersons"`
+	TwoPersons  int64           `json:"twoPersons"`
+	SecondLooks json.RawMessage `json:"secondLooks"`
 }
 
 // Learning is what officers decided from From to To. Complete is false, and To earlier than asked, where
@@ -84,6 +90,6 @@ type Learning struct {
 
 // Learning counts the decisions of a period of times or dates; "" is the service's choice: the 30 days
 // that end now.
-func (c *Client) Learning(ctx context.Context, from, to string) (*Learning, error) {
-	return read[Learning](c, ctx, "/v1/learning"+(&Portion{}).query(map[string]string{"from": from, "to": to}))
+func (c *Client) Learning(ctx context.Context, from, to string, options ...CallOption) (*Learning, error) {
+	return read[Learning](c, ctx, "/v1/learning"+(&Portion{}).query(map[string]string{"from": from, "to": to}), options)
 }

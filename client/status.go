@@ -39,7 +39,8 @@ const (
 	statusBytesMax = 1 << 20 // Bytes of an unpacked list.
 	statusPath     = "/status-lists/"
 	keysKept       = time.Hour
-	keysPause      = time.Minute // Least time between two readings of the keys because of an unknown kid.
+	keysFresh      = time.Hour / 2 // From here on they are read anew, and serve meanwhile.
+	keysPause      = time.Minute   // Least time between two readings of the keys because of an unknown kid.
 )
 
 // statusList is the content of a status list token.
@@ -121,21 +122,16 @@ func (s *statusList) read(claims *Claims) error {
 }
 
 // Verifier verifies credentials and their status. It keeps keys and lists as long as it may, so
-// most verifications make no call. It may be used by many goroutines at once.
+// most verifications make no call. It may be used by many goroutines at once: one fetch serves all,
+// each waits as long as its own context allows, and what is known serves while it is fetched anew.
 type Verifier struct {
-	client *Client
-	issuer string
-	now    func() time.Time
+	client    *Client
+	issuer    string
+	now       func() time.Time
+	published *publishedKeys
 
-	mutex     sync.Mutex
-	published publishedKeys
-	lists     map[string]heldStatus
-}
-
-// heldStatus is a verified list. until is when it must be fetched again.
-type heldStatus struct {
-	list  *statusList
-	until time.Time
+	mutex sync.Mutex // For the map alone.
+	lists map[string]*kept[*statusList]
 }
 
 // listsMost is how many lists a Verifier keeps: 64 KiB each.
@@ -147,15 +143,13 @@ func NewVerifier(client *Client, issuer string, now func() time.Time) *Verifier 
 	if now == nil {
 		now = time.Now
 	}
-	return &Verifier{client: client, issuer: issuer, now: now, published: publishedKeys{client: client, now: now}, lists: map[string]heldStatus{}}
+	return &Verifier{client: client, issuer: issuer, now: now, published: newPublishedKeys(client, now), lists: map[string]*kept[*statusList]{}}
 }
 
 // Verify returns the claims of a credential that is good and neither revoked nor suspended.
 // After any error do not rely on the credential. Only ErrStatusUnavailable and a failure to
 // read the keys may be temporary.
 func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
-	v.mutex.Lock()
-	defer v.mutex.Unlock()
 	var claims *Claims
 	err := v.published.with(ctx, func(keys *JWKS) (err error) {
 		claims, err = VerifyToken(token, keys, v.issuer, v.now())
@@ -167,47 +161,66 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
 	if claims.Status == nil || claims.Status.List.Index == nil {
 		return nil, ErrStatusNone
 	}
-	list, err := v.list(ctx, claims)
+	list, err := v.list(claims)
 	if err != nil {
 		return nil, err
 	}
-	if err := list.read(claims); err != nil {
+	present, err := list.get(ctx)
+	var unanswered *Error
+	if errors.As(err, &unanswered) {
+		return nil, fmt.Errorf("%w: %w", ErrStatusUnavailable, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !present.serves(v.now()) {
+		return nil, ErrTokenExpired
+	}
+	if err := present.value.read(claims); err != nil {
 		return nil, err
 	}
 	return claims, nil
 }
 
-// list returns the list that a credential names; a kept one while its ttl and exp allow it.
-// Only the list's number comes from the credential, so its author cannot have another host
-// asked.
-func (v *Verifier) list(ctx context.Context, claims *Claims) (*statusList, error) {
+// list returns the list that a credential names. Only the list's number comes from the
+// credential, so its author cannot have another host asked.
+func (v *Verifier) list(claims *Claims) (*kept[*statusList], error) {
 	uri := claims.Status.List.URI
-	if held, ok := v.lists[uri]; ok && v.now().Before(held.until) {
-		return held.list, nil
-	}
-	delete(v.lists, uri)
 	at := strings.LastIndex(uri, statusPath)
 	if at < 0 || !allDigits(uri[at+len(statusPath):]) {
 		return nil, ErrStatusList
 	}
-	var text []byte
-	if err := v.client.Call(ctx, http.MethodGet, uri[at:], nil, "", &text); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStatusUnavailable, err)
-	}
-	var list *statusList
-	err := v.published.with(ctx, func(keys *JWKS) (err error) {
-		list, err = openStatusList(claims, string(text), keys, v.now())
-		return err
-	})
-	if err != nil {
-		return nil, err
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	if list := v.lists[uri]; list != nil {
+		return list, nil
 	}
 	if len(v.lists) >= listsMost {
 		clear(v.lists)
 	}
-	until := min(v.now().Unix()+list.TTL, list.Expires)
-	v.lists[uri] = heldStatus{list, time.Unix(until, 0)}
+	list := &kept[*statusList]{now: v.now, fetch: func(ctx context.Context, now time.Time) (known[*statusList], error) {
+		return v.fetch(ctx, claims, uri[at:], now)
+	}}
+	v.lists[uri] = list
 	return list, nil
+}
+
+// fetch reads a list. It serves until its exp, and is fetched anew when its ttl is over.
+func (v *Verifier) fetch(ctx context.Context, claims *Claims, path string, now time.Time) (got known[*statusList], err error) {
+	var text []byte
+	if err := v.client.Call(ctx, http.MethodGet, path, nil, "", &text); err != nil {
+		return got, err
+	}
+	err = v.published.with(ctx, func(keys *JWKS) (err error) {
+		got.value, err = openStatusList(claims, string(text), keys, now)
+		return err
+	})
+	if err != nil {
+		return got, err
+	}
+	got.end = time.Unix(got.value.Expires, 0)
+	got.fresh = time.Unix(min(now.Unix()+got.value.TTL, got.value.Expires), 0)
+	return got, nil
 }
 
 func allDigits(text string) bool {

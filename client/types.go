@@ -17,12 +17,12 @@ const (
 	DispositionEscalate = "ESCALATE_SAR"
 )
 
-// SpendPolicy limits what an agent may pay.
+// SpendPolicy limits what an agent may pay. A list that is nil says nothing; one that is empty allows nothing.
 type SpendPolicy struct {
 	MaxSingleTxUSDC       *USD     `json:"maxSingleTxUSDC,omitempty"`
 	DailyLimitUSDC        *USD     `json:"dailyLimitUSDC,omitempty"`
-	AllowedChains         []string `json:"allowedChains,omitempty"`
-	AllowedRails          []string `json:"allowedRails,omitempty"`
+	AllowedChains         []string `json:"allowedChains,omitzero"`
+	AllowedRails          []string `json:"allowedRails,omitzero"`
 	CounterpartyScreening string   `json:"counterpartyScreening,omitempty"`
 	NoMixerProtocols      *bool    `json:"noMixerProtocols,omitempty"`
 }
@@ -43,21 +43,35 @@ type Agent struct {
 	Metadata          json.RawMessage `json:"metadata,omitempty"`
 	PublicKey         json.RawMessage `json:"publicKey,omitempty"`  // A JWK, Ed25519 or P-256: the agent's own key, for SignProof.
 	Possession        string          `json:"possession,omitempty"` // Whether calls must prove it: off, review, required.
-	IdempotencyKey    string          `json:"-"`                    // "" draws one.
+	Rules
+	IdempotencyKey string `json:"-"` // "" draws one.
+}
+
+// Rules are further bounds of an agent: docs/API.md has their members. A list that is empty allows nothing.
+type Rules struct {
+	OperatingHours           json.RawMessage `json:"operatingHours,omitempty"`
+	Velocity                 json.RawMessage `json:"velocity,omitempty"`
+	AllowedCounterpartyTypes []string        `json:"allowedCounterpartyTypes,omitzero"`
+	Whitelist                json.RawMessage `json:"whitelist,omitempty"`
 }
 
 // Delegate is the request of Client.Delegate: a child that may do no more than its parent.
 type Delegate struct {
-	AgentName      string          `json:"agentName"`
-	ParentAgentID  string          `json:"parentAgentId,omitempty"`
-	ParentToken    string          `json:"parentToken,omitempty"`
-	AgentType      string          `json:"agentType,omitempty"`
-	Purpose        string          `json:"purpose,omitempty"`
-	ExpiresAt      string          `json:"expiresAt,omitempty"`
-	SpendPolicy    *SpendPolicy    `json:"spendPolicy,omitempty"`
-	PublicKey      json.RawMessage `json:"publicKey,omitempty"` // It inherits none.
-	Possession     string          `json:"possession,omitempty"`
-	IdempotencyKey string          `json:"-"`
+	AgentName         string          `json:"agentName"`
+	ParentAgentID     string          `json:"parentAgentId,omitempty"`
+	ParentToken       string          `json:"parentToken,omitempty"`
+	AgentType         string          `json:"agentType,omitempty"`
+	OperatorLegalName string          `json:"operatorLegalName,omitempty"` // The parent's, if it is told.
+	Purpose           string          `json:"purpose,omitempty"`
+	ExpiresAt         string          `json:"expiresAt,omitempty"`
+	SpendPolicy       *SpendPolicy    `json:"spendPolicy,omitempty"`
+	UnderlyingModel   string          `json:"underlyingModel,omitempty"`
+	AgentFramework    string          `json:"agentFramework,omitempty"`
+	Metadata          json.RawMessage `json:"metadata,omitempty"`
+	PublicKey         json.RawMessage `json:"publicKey,omitempty"` // It inherits none.
+	Possession        string          `json:"possession,omitempty"`
+	Rules
+	IdempotencyKey string `json:"-"`
 }
 
 // SimilarOperator is another operator whose legal name is alike.
@@ -80,6 +94,10 @@ type Registration struct {
 	Warnings            []Warning         `json:"warnings"`
 	EventID             string            `json:"eventId"`
 	PublicKeyThumbprint string            `json:"publicKeyThumbprint"` // RFC 7638; "": the agent has no key.
+	RootAgentID         string            `json:"rootAgentId"`
+	OperatorEIN         string            `json:"operatorEIN"`
+	EffectivePolicy     *SpendPolicy      `json:"effectivePolicy"` // Of a delegate: with what its ancestors leave.
+	EffectiveVelocity   json.RawMessage   `json:"effectiveVelocity"`
 }
 
 // Warning names a flaw that did not stop the call.
@@ -87,6 +105,14 @@ type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Param   string `json:"param"`
+	Rule    string `json:"rule"`
+}
+
+// CallWarning names a member of a screening call that was judged as absent, or an amount that was rounded up.
+type CallWarning struct {
+	Code     string `json:"code"` // unknown_field or amount_rounded.
+	Param    string `json:"param"`
+	JudgedAs *USD   `json:"judgedAs"` // The rounded amount.
 }
 
 // HoldRequest asks for a hold on a PROCEED, for 30 to 604,800 seconds.
@@ -127,6 +153,7 @@ type Payment struct {
 	Memo             string       `json:"memo,omitempty"`
 	Protocol         string       `json:"protocol,omitempty"`
 	UnderlyingModel  string       `json:"underlyingModel,omitempty"`
+	Model            string       `json:"model,omitempty"` // Another word for underlyingModel.
 	UserToken        string       `json:"userToken,omitempty"`
 	TravelRuleRef    string       `json:"travelRuleRef,omitempty"`
 	PaymentRef       string       `json:"paymentRef,omitempty"`
@@ -165,6 +192,8 @@ type Confirmation struct {
 	PolicyVersion   int64     `json:"policyVersion"`
 	ListVersion     int64     `json:"listVersion"`
 	Index           uint64    `json:"index"`
+	Triggered       []string  `json:"triggered"` // For reviewer, auditor and admin, as is Shadow.
+	Shadow          []string  `json:"shadow"`
 }
 
 // Proceed reports whether the payment may be made now.
@@ -230,32 +259,30 @@ type Hold struct {
 	ExpiresAt string `json:"expiresAt"`
 }
 
-// Verdict is the decision on one payment. Audit returns it with the rest of its record.
+// Verdict is the decision on one payment.
 type Verdict struct {
-	Verdict           string          `json:"verdict"`
-	TxnID             string          `json:"txnId"`
-	Rule              string          `json:"rule"` // "" on PROCEED.
-	Reason            string          `json:"reason"`
-	AgentID           string          `json:"agentId"`
-	AgentName         string          `json:"agentName"`
-	OperatorLegalName string          `json:"operatorLegalName"`
-	OperatorID        string          `json:"operatorId"`
-	CredentialStatus  string          `json:"credentialStatus"`
-	ScreenedAt        string          `json:"screenedAt"`
-	Hold              *Hold           `json:"hold"`
-	Permit            string          `json:"permit"` // As good as money: keep it out of logs.
-	PermitExpiresAt   string          `json:"permitExpiresAt"`
-	Index             uint64          `json:"index"`
-	Disposition       string          `json:"disposition"`
-	ReviewedBy        string          `json:"reviewedBy"`
-	ReviewedAt        string          `json:"reviewedAt"`
-	Notes             string          `json:"notes"`
-	Approval          *Approval       `json:"approval"`
-	Payment           *Ending         `json:"payment"`           // nil: nothing was said of it.
-	PayBy             string          `json:"payBy"`             // When an approval ends.
-	Confirmable       bool            `json:"confirmable"`       // Whether a confirmation may give leave for an approved payment. It is no leave: confirm, and pay on PROCEED.
-	ConfirmableReason string          `json:"confirmableReason"` // Why it gives none.
-	Request           json.RawMessage `json:"_request"`
+	Verdict           string        `json:"verdict"`
+	TxnID             string        `json:"txnId"`
+	Rule              string        `json:"rule"` // "" on PROCEED.
+	Reason            string        `json:"reason"`
+	AgentID           string        `json:"agentId"`
+	AgentName         string        `json:"agentName"`
+	OperatorLegalName string        `json:"operatorLegalName"`
+	CredentialStatus  string        `json:"credentialStatus"`
+	ScreenedAt        string        `json:"screenedAt"`
+	Hold              *Hold         `json:"hold"`
+	Permit            string        `json:"permit"` // As good as money: keep it out of logs.
+	PermitExpiresAt   string        `json:"permitExpiresAt"`
+	LatencyMs         float64       `json:"latencyMs"`
+	RuleSet           string        `json:"ruleSet"`
+	PolicyVersion     int64         `json:"policyVersion"`
+	ListVersion       int64         `json:"listVersion"`
+	OFACSource        string        `json:"ofacSource"`
+	OFACStale         bool          `json:"ofacStale"` // The list was older than the policy likes.
+	Index             uint64        `json:"index"`
+	Warnings          []CallWarning `json:"warnings"`
+	Triggered         []string      `json:"triggered"` // For reviewer, auditor and admin, as is Shadow.
+	Shadow            []string      `json:"shadow"`
 }
 
 // Proceed reports whether the payment may be made now.
@@ -264,8 +291,10 @@ func (v *Verdict) Proceed() bool { return v.Verdict == VerdictProceed }
 // DryRun is the decision that a payment would get.
 type DryRun struct {
 	Verdict
-	Triggered []string        `json:"triggered"`
-	Ladder    json.RawMessage `json:"ladder"`
+	DryRun       bool     `json:"dryRun"`
+	NotSimulated []string `json:"notSimulated"` // Rules that a trial cannot judge.
+	Seen
+	Ladder json.RawMessage `json:"ladder"`
 }
 
 // BatchResult is the verdict on one payment of a batch, or why there is none.
@@ -286,6 +315,9 @@ type Transaction struct {
 	NotAllowed  bool   `json:"notAllowed"`
 	Forwarded   bool   `json:"forwarded"`
 	Unpermitted bool   `json:"unpermitted"` // It had to be redeemed before, and was not.
+	RailRef     string `json:"railRef"`
+	Reason      string `json:"reason"`
+	Unchanged   bool   `json:"unchanged"` // It had been said before.
 	EventID     string `json:"eventId"`
 	Time        string `json:"time"`
 }
@@ -300,30 +332,54 @@ type Limits struct {
 	RemainingUSDC   *USD   `json:"remainingUSDC"`
 	MaxSingleTxUSDC *USD   `json:"maxSingleTxUSDC"`
 	AvailableUSDC   *USD   `json:"availableUSDC"`
+	AsOfIndex       uint64 `json:"asOfIndex"`
+	// What bounds the agent besides its own limits; docs/API.md has their members.
+	Ancestors json.RawMessage `json:"ancestors"`
+	Fleet     json.RawMessage `json:"fleet"`
+	Operator  json.RawMessage `json:"operator"`
 }
 
 // Attestation is a person's approval of an autonomous agent, good for 24 hours.
 type Attestation struct {
-	AgentID       string `json:"agentId"`
-	AttestedBy    string `json:"attestedBy"`
-	AttestationID string `json:"attestationId"`
-	ValidUntil    string `json:"validUntil"`
+	AgentID         string `json:"agentId"`
+	AttestedBy      string `json:"attestedBy"`
+	Note            string `json:"note"`
+	AttestationID   string `json:"attestationId"`
+	AttestedAt      string `json:"attestedAt"`
+	ValidUntil      string `json:"validUntil"`
+	RecordExpiresAt string `json:"recordExpiresAt"`
 }
 
 // StatusChange is the result of suspend, reinstate or revoke.
 type StatusChange struct {
-	AgentID          string `json:"agentId"`
-	PreviousStatus   string `json:"previousStatus"`
-	CredentialStatus string `json:"credentialStatus"`
-	ChangedAt        string `json:"changedAt"`
-	EventID          string `json:"eventId"`
+	AgentID           string `json:"agentId"`
+	UserID            string `json:"userId"` // Of a change of a user or an operator, by Call, as are the next three.
+	OperatorID        string `json:"operatorId"`
+	OperatorLegalName string `json:"operatorLegalName"`
+	Agents            int64  `json:"agents"` // How many agents it concerns.
+	PreviousStatus    string `json:"previousStatus"`
+	CredentialStatus  string `json:"credentialStatus"`
+	ChangedAt         string `json:"changedAt"`
+	Reason            string `json:"reason"`
+	ReasonCode        string `json:"reasonCode"`
+	Actor             string `json:"actor"`
+	EventID           string `json:"eventId"`
+	Unchanged         bool   `json:"unchanged"`
 }
 
 // Health is the public state of a node.
 type Health struct {
-	Status  string `json:"status"`
-	Version string `json:"version"`
-	Node    string `json:"node"`
-	Role    string `json:"role"`
-	Leader  string `json:"leader"`
+	Status          string          `json:"status"`
+	Version         string          `json:"version"`
+	Node            string          `json:"node"`
+	Role            string          `json:"role"`
+	Leader          string          `json:"leader"`
+	Index           uint64          `json:"index"`
+	UptimeSeconds   int64           `json:"uptimeSeconds"`
+	Draining        bool            `json:"draining"`
+	ReviewQueueFull bool            `json:"reviewQueueFull"`
+	SigningKey      string          `json:"signingKey"`
+	KV              string          `json:"kv"`
+	OFAC            json.RawMessage `json:"ofac"`
+	Quorum          json.RawMessage `json:"quorum"`
 }

@@ -3,7 +3,7 @@ package clients
 import (
 	"context"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 // caseworkCalls make the calls of casework as drive.py and drive.ts do.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 // deskJob is one language's work on the one open review of a party.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 	"railguard/cluster/testcluster"
 )
 
@@ -60,7 +60,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 var told = make(chan *client.Event, 100)

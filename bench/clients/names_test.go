@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/text/unicode/norm"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 	"railguard/ofac/identifier"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 var flagPermits = flag.Bool("permits", false, "make testdata/permits.json anew")

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 // What is made from a map stands in the file in the order of its names.

@@ -24,7 +24,7 @@ import (
 	"fmt"
 	"os"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 func main() {

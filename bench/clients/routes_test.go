@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 	"railguard/httpapi/description"
 )
 
@@ -296,7 +296,7 @@ func TestTypedRoutesAreCalls(t *testing.T) {
 		snake := capital.ReplaceAllStringFunc(name, func(letter string) string { return "_" + strings.ToLower(letter) })
 		last := lastWord(route)
 		for _, at := range []struct{ source, begin, end string }{
-			{string(python), "\n    def " + snake + "(self", "\n    def "}, {strings.ReplaceAll(typescript, "\n  async ", "\n  "), "\n  " + name + "(", "\n  }\n"},
+			{string(python), "\n    def " + snake + "(", "\n    def "}, {strings.ReplaceAll(typescript, "\n  async ", "\n  "), "\n  " + name + "(", "\n  }\n"},
 		} {
 			_, body, found := strings.Cut(at.source, at.begin)
 			assert.True(t, found, "no call %s for %s", at.begin, route)

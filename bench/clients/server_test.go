@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 	"railguard/cluster/testcluster"
 )
 

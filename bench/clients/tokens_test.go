@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 var flagTokens = flag.Bool("tokens", false, "make client/testdata/tokens.json anew, from the token and the keys of a server that stand in it")

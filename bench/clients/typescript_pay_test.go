@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 // payJob is what client/typescript/payer.ts is told to do.
@@ -130,7 +130,7 @@ func TestPayJournal(t *testing.T) {
 
 // requireEnding checks what the service says became of a payment.
 func requireEnding(t *testing.T, rail *client.Client, txnID, state string) {
-	record := new(client.Verdict)
+	record := new(client.Record)
 	require.NoError(t, rail.Call(t.Context(), http.MethodGet, "/v1/audit/"+txnID, nil, "", record))
 	require.NotNil(t, record.Payment, txnID)
 	require.Equal(t, state, record.Payment.State, txnID)

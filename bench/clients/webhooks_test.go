@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 	"railguard/seal"
 )
 

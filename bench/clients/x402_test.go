@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 // x402Chain is a facilitator that settles each nonce once, and counts.
@@ -247,7 +247,7 @@ import (
 	"os"
 	"time"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 func main() {

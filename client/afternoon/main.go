@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"railguard/client"
+	"github.com/railguard/railguard/client"
 )
 
 func main() {

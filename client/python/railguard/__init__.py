@@ -6,16 +6,20 @@ are dicts with the members of docs/API.md. Money is int or decimal.Decimal, neve
 float. A Client may be used by many threads at once.
 """
 
-from .client import Client, RailguardError, new_key
+from .client import Client, new_key
+from .journal import Journal, JournalError, JournalStore
 from .money import parse_usd
-from .pay import build_pay, pay_hash
+from .paying import NotSent, Paid, Sent, Unknown, pay, resume
 from .permit import FirstUses, PermitError, PermitKeys, verify_permit
 from .proof import sign_proof
+from .statement import build_pay, pay_hash
 from .status import StatusError, Verifier, verify_status
+from .transport import Answer, RailguardError
 from .verify import TokenError, verify_token
 from .webhook import WebhookError, verify_webhook
 
 __all__ = [
-    "Client", "FirstUses", "PermitError", "PermitKeys", "RailguardError", "StatusError", "TokenError", "Verifier", "WebhookError",
-    "build_pay", "new_key", "parse_usd", "pay_hash", "sign_proof", "verify_permit", "verify_status", "verify_token", "verify_webhook",
-]
+    "Answer", "Client", "FirstUses", "Journal", "JournalError", "JournalStore", "NotSent", "Paid", "PermitError", "PermitKeys", "RailguardError", "Sent",
+    "StatusError", "TokenError", "Unknown", "Verifier", "WebhookError",
+    "build_pay", "new_key", "parse_usd", "pay", "pay_hash", "resume", "sign_proof", "verify_permit", "verify_status", "verify_token", "verify_webhook",
+]  # fmt: skip

@@ -1,49 +1,22 @@
 """The calls, and what becomes of those that fail."""
 
-import http.client
 import random
 import secrets
-import socket
 import ssl
 import time
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from urllib.parse import parse_qsl, quote, urlencode
 
 from .money import decode, encode
 from .proof import key_of
+from .transport import ANSWER_MAX, Address, Answer, RailguardError, refusal, result
 
-_ANSWER_MAX = 16 << 20
 _BACKOFF_FIRST = 0.1
 _BACKOFF_MOST = 2.0
-_RETRY_AFTER_MAX = 24 * 60 * 60
+Members = Mapping[str, Any]
 
 
-class RailguardError(Exception):
-    """Why a call failed.
-
-    status           HTTP status; 0 without an answer
-    code             compare this; unreachable, no_answer and bad_answer are the client's own
-    message, param, details, request_id, txn_id
-    outcome          "none", or "unknown": make the call again with idempotency_key, or do not pay
-    retry_after      seconds that the service asked for, or 0
-    attempts         how often the call was made
-    idempotency_key  of the call
-    body             the whole answer as a dict: a conflict says what stands
-    """
-
-    def __init__(self, status, code, message="", outcome="none", body=None, request_id="", retry_after=0):
-        body = body or {}
-        self.status, self.code, self.message, self.outcome = status, code, message, outcome
-        self.param, self.details = body.get("param") or "", body.get("details") or []
-        self.request_id, self.txn_id = body.get("requestId") or request_id, body.get("txnId") or ""
-        self.retry_after, self.body = retry_after, body
-        self.attempts, self.idempotency_key = 1, ""
-        super().__init__("%s (%d): %s, outcome %s" % (code, status, message, outcome))
-
-    def _again(self):
-        return self.status == 0 or self.status >= 500 or self.status == 429 or self.code in ("bad_answer", "idempotency_in_flight")
-
-
-def new_key():
+def new_key() -> str:
     """Draw an Idempotency-Key. Store it before the first attempt of what must survive a restart."""
     return "rgc_" + secrets.token_hex(16)
 
@@ -53,6 +26,7 @@ class Client:
 
     addresses        ["https://a.example", ...]
     key              API key
+    settler_key      API key of settle and release, of the role settler; None: key
     attempts         how often a call is made at most
     attempt_timeout  seconds for one attempt's connection and each of its reads
     deadline         seconds for a call with all its attempts
@@ -60,42 +34,89 @@ class Client:
     wait, jitter     for tests: sleeps a number of seconds; draws from 0 to 1
     """
 
-    def __init__(self, addresses, key, attempts=8, attempt_timeout=5.0, deadline=20.0, context=None, wait=time.sleep, jitter=random.random):
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        key: str,
+        attempts: int = 8,
+        attempt_timeout: float = 5.0,
+        deadline: float = 20.0,
+        context: Optional[ssl.SSLContext] = None,
+        wait: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+        settler_key: Optional[str] = None,
+    ) -> None:
         if isinstance(addresses, str) or not addresses:
             raise ValueError("addresses is a list with at least one address")
-        self._addresses = [_Address(a) for a in addresses]
+        self._addresses = [Address(a) for a in addresses]
         self._key, self._attempts, self._attempt_timeout, self._deadline = key, attempts, attempt_timeout, deadline
+        self._settler_key = settler_key or key
         self._context = context or (ssl.create_default_context() if any(a.secure for a in self._addresses) else None)
         self._wait, self._jitter = wait, jitter
         self._at = 0
+        self._headers: Dict[str, str] = {}
+
+    def close(self) -> None:
+        """Close the connections that wait for a next call. The client may be used on."""
+        for address in self._addresses:
+            address.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def sending(self, if_match: Optional[str] = None, min_index: Optional[int] = None, strict: bool = False, headers: Optional[Mapping[str, str]] = None) -> "Client":
+        """The same client, whose calls send these headers besides: client.sending(min_index=7).limits(agent).
+
+        if_match   change just that version: the etag of an answer
+        min_index  answer from nothing older than that entry of the log: the index of an answer
+        strict     refuse unknown members of a screening call, which are else judged as absent
+        headers    any others; the client's own (Authorization, Content-Type, Idempotency-Key) stay
+        """
+        other = object.__new__(Client)
+        other.__dict__.update(self.__dict__)
+        other._headers = dict(self._headers)
+        if if_match is not None:
+            other._headers["If-Match"] = if_match
+        if min_index is not None:
+            other._headers["X-Railguard-Min-Index"] = str(min_index)
+        if strict:
+            other._headers["X-Railguard-Strict"] = "true"
+        own = {"authorization", "content-type", "idempotency-key"}
+        other._headers.update({name: value for name, value in (headers or {}).items() if name.lower() not in own})
+        return other
 
     # The integrator's flow. Each takes idempotency_key; without one it draws one.
 
-    def register(self, agent, idempotency_key=None):
+    def register(self, agent: Members, idempotency_key: Optional[str] = None) -> Answer:
         return self._post("/v1/agents/register", agent, idempotency_key)
 
-    def delegate(self, child, idempotency_key=None):
+    def delegate(self, child: Members, idempotency_key: Optional[str] = None) -> Answer:
         return self._post("/v1/delegates/create", child, idempotency_key)
 
-    def screen(self, payment, idempotency_key=None):
+    def screen(self, payment: Members, idempotency_key: Optional[str] = None) -> Answer:
         """Decide on one payment. Pay on PROCEED and on nothing else; an exception is not a verdict."""
         return self._post("/v1/screen", payment, idempotency_key or key_of(payment))
 
-    def dry_run(self, payment, idempotency_key=None):
+    def dry_run(self, payment: Members, idempotency_key: Optional[str] = None) -> Answer:
         return self._post("/v1/screen/dry-run", payment, idempotency_key or key_of(payment))
 
-    def settle(self, txn_id, amount=None, rail_ref=None, idempotency_key=None):
-        return self._post(_path("/v1/transactions/%s/settle", txn_id), {"amount": amount, "railRef": rail_ref}, idempotency_key)
+    def settle(self, txn_id: str, amount: Any = None, rail_ref: Optional[str] = None, idempotency_key: Optional[str] = None) -> Answer:
+        return self._post(_path("/v1/transactions/%s/settle", txn_id), {"amount": amount, "railRef": rail_ref}, idempotency_key, self._settler_key)
 
-    def release(self, txn_id, reason, idempotency_key=None):
-        return self._post(_path("/v1/transactions/%s/release", txn_id), {"reason": reason}, idempotency_key)
+    def release(self, txn_id: str, reason: str, idempotency_key: Optional[str] = None) -> Answer:
+        return self._post(_path("/v1/transactions/%s/release", txn_id), {"reason": reason}, idempotency_key, self._settler_key)
 
-    def confirm(self, txn_id, permit=None, token=None, redeem=None, idempotency_key=None, proof=None):
+    def confirm(
+        self, txn_id: str, permit: Optional[Members] = None, token: Optional[str] = None, redeem: Optional[bool] = None, idempotency_key: Optional[str] = None, proof: Optional[str] = None
+    ) -> Answer:
         """Judge a recorded payment again before it is made. Pay if the answer's "verdict" is PROCEED."""
         body = {"permit": permit, "token": token, "redeem": redeem, "proof": proof}
         return self._post(_path("/v1/transactions/%s/confirm", txn_id), body, idempotency_key or key_of(body))
 
-    def redeem_permit(self, permit, pay=None, idempotency_key=None):
+    def redeem_permit(self, permit: str, pay: Optional[Members] = None, idempotency_key: Optional[str] = None) -> Answer:
         """Take the leave of a permit, once in the whole cluster. Hand over if the answer's "state" is "redeemed".
 
         pay is what you are about to let happen, with the members of build_pay. After an
@@ -103,40 +124,42 @@ class Client:
         """
         return self._post("/v1/permits/redeem", {"permit": permit, "pay": pay}, idempotency_key)
 
-    def review(self, txn_id, disposition, reviewed_by, notes=None, idempotency_key=None):
+    def review(self, txn_id: str, disposition: str, reviewed_by: str, notes: Optional[str] = None, idempotency_key: Optional[str] = None) -> Answer:
         body = {"disposition": disposition, "reviewedBy": reviewed_by, "notes": notes}
         return self._post(_path("/v1/reviews/%s", txn_id), body, idempotency_key)
 
-    def attest(self, agent_id, attested_by, note=None, idempotency_key=None):
+    def attest(self, agent_id: str, attested_by: str, note: Optional[str] = None, idempotency_key: Optional[str] = None) -> Answer:
         return self._post(_path("/v1/agents/%s/attest", agent_id), {"attestedBy": attested_by, "note": note}, idempotency_key)
 
-    def suspend(self, agent_id, reason, idempotency_key=None):
+    def suspend(self, agent_id: str, reason: str, idempotency_key: Optional[str] = None) -> Answer:
         return self._post(_path("/v1/agents/%s/suspend", agent_id), {"reason": reason}, idempotency_key)
 
-    def reinstate(self, agent_id, reason, idempotency_key=None):
+    def reinstate(self, agent_id: str, reason: str, idempotency_key: Optional[str] = None) -> Answer:
         return self._post(_path("/v1/agents/%s/reinstate", agent_id), {"reason": reason}, idempotency_key)
 
-    def revoke(self, agent_id, reason, reason_code=None, idempotency_key=None):
+    def revoke(self, agent_id: str, reason: str, reason_code: Optional[str] = None, idempotency_key: Optional[str] = None) -> Answer:
         return self._post(_path("/v1/agents/%s/revoke", agent_id), {"reason": reason, "reasonCode": reason_code}, idempotency_key)
 
-    def audit(self, txn_id):
+    def audit(self, txn_id: str) -> Answer:
         return self.call("GET", _path("/v1/audit/%s", txn_id))
 
-    def limits(self, agent_id):
+    def limits(self, agent_id: str) -> Answer:
         return self.call("GET", _path("/v1/agents/%s/limits", agent_id))
 
     # Who was paid, what waits for an officer, who works on it, and what was decided. For an institution's
     # own tools: role reviewer, or auditor to read, and a key without an operator's scope.
 
-    def parties(self, state=None, q=None, limit=None, cursor=None):
+    def parties(self, state: Optional[str] = None, q: Optional[str] = None, limit: Optional[int] = None, cursor: Optional[str] = None) -> Answer:
         """Counterparties with what they hit: those with open work, or with state "all" every one."""
         return self._read("/v1/parties", state=state, q=q, limit=limit, cursor=cursor)
 
-    def party(self, party_id):
+    def party(self, party_id: str) -> Answer:
         """Everything about one party: paid, tried, waiting, decided and closed."""
         return self.call("GET", _path("/v1/parties/%s", party_id))
 
-    def decide_party(self, party_id, disposition, reviewed_by, notes=None, only=None, idempotency_key=None):
+    def decide_party(
+        self, party_id: str, disposition: str, reviewed_by: str, notes: Optional[str] = None, only: Optional[Sequence[str]] = None, idempotency_key: Optional[str] = None
+    ) -> Answer:
         """One decision about all open reviews of a party, or about only those transactions.
 
         Each stands in its own record: look at every one of the answer's "results".
@@ -144,64 +167,77 @@ class Client:
         body = {"disposition": disposition, "reviewedBy": reviewed_by, "notes": notes, "only": only}
         return self._post(_path("/v1/parties/%s/decide", party_id), body, idempotency_key)
 
-    def inbox(self, kind=None, assignee=None, waits_for_me=None, rule=None, party_id=None, q=None, limit=None, cursor=None):
+    def inbox(
+        self,
+        kind: Optional[str] = None,
+        assignee: Optional[str] = None,
+        waits_for_me: Optional[bool] = None,
+        rule: Optional[str] = None,
+        party_id: Optional[str] = None,
+        q: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> Answer:
         """What waits for an officer, the highest rank first."""
         return self._read("/v1/inbox", kind=kind, assignee=assignee, waitsForMe="true" if waits_for_me else None, rule=rule, partyId=party_id, q=q, limit=limit, cursor=cursor)
 
-    def claim_item(self, item_id, assignee, idempotency_key=None):
+    def claim_item(self, item_id: str, assignee: str, idempotency_key: Optional[str] = None) -> Answer:
         """Lease an item of the inbox to a person for ten minutes."""
         return self._post(_path("/v1/inbox/%s/claim", item_id), {"assignee": assignee}, idempotency_key)
 
-    def release_item(self, item_id, by, force=None, idempotency_key=None):
+    def release_item(self, item_id: str, by: str, force: Optional[bool] = None, idempotency_key: Optional[str] = None) -> Answer:
         """Give a claim back. With force it may be somebody else's."""
         return self._post(_path("/v1/inbox/%s/release", item_id), {"by": by, "force": force}, idempotency_key)
 
-    def assign_item(self, item_id, assignee, by=None, idempotency_key=None):
+    def assign_item(self, item_id: str, assignee: str, by: Optional[str] = None, idempotency_key: Optional[str] = None) -> Answer:
         return self._post(_path("/v1/inbox/%s/assign", item_id), {"assignee": assignee, "by": by}, idempotency_key)
 
-    def comment_item(self, item_id, by, comment, idempotency_key=None):
+    def comment_item(self, item_id: str, by: str, comment: str, idempotency_key: Optional[str] = None) -> Answer:
         return self._post(_path("/v1/inbox/%s/comment", item_id), {"by": by, "comment": comment}, idempotency_key)
 
-    def item_comments(self, item_id):
+    def item_comments(self, item_id: str) -> List[Dict[str, Any]]:
         """The comments on an item, oldest first."""
-        return self.call("GET", _path("/v1/inbox/%s/comments", item_id))["data"]
+        comments: List[Dict[str, Any]] = self.call("GET", _path("/v1/inbox/%s/comments", item_id))["data"]
+        return comments
 
-    def search(self, q):
+    def search(self, q: str) -> Answer:
         """Find by a part of a name in any order, another spelling or an id. The text stands in the body, so that no balancer logs it."""
-        return self._persist("POST", "/v1/search", {"q": q}, "", True, time.monotonic() + self._deadline)
+        found: Answer = self._persist("POST", "/v1/search", {"q": q}, "", True, time.monotonic() + self._deadline)
+        return found
 
-    def learning(self, from_=None, to=None):
+    def learning(self, from_: Optional[str] = None, to: Optional[str] = None) -> Answer:
         """Count the decisions of a period of times or dates; None: of the 30 days that end now."""
         return self._read("/v1/learning", **{"from": from_, "to": to})
 
-    def events(self, after=None, types=None, wait=None, limit=None):
+    def events(self, after: Optional[str] = None, types: Optional[Sequence[str]] = None, wait: Optional[int] = None, limit: Optional[int] = None) -> Answer:
         """What happened behind a cursor (None: the oldest; "latest"): {"data": [...], "nextCursor": ...}.
 
         types is a list of names or groups ("hold.*"), wait whole seconds, fewer than attempt_timeout.
         """
         return self._read("/v1/events", after=after, types=",".join(types) if types else None, wait=wait, limit=limit)
 
-    def create_webhook(self, webhook, idempotency_key=None):
+    def create_webhook(self, webhook: Members, idempotency_key: Optional[str] = None) -> Answer:
         """Have events sent to webhook["url"]; the answer has the secret, once. Role admin."""
         return self._post("/v1/webhooks", webhook, idempotency_key)
 
-    def redeliver(self, webhook_id, event_id=None, idempotency_key=None):
+    def redeliver(self, webhook_id: str, event_id: Optional[str] = None, idempotency_key: Optional[str] = None) -> Answer:
         """Have one event sent again, or all that were given up."""
-        body = {"eventId": event_id} if event_id else {"all": True}
+        body: Members = {"eventId": event_id} if event_id else {"all": True}
         return self._post(_path("/v1/webhooks/%s/redeliver", webhook_id), body, idempotency_key)
 
-    def jwks(self):
+    def jwks(self) -> Answer:
         """The keys for verify_token. Keep them for an hour; read them again, at most once a minute, for a new kid."""
         return self.call("GET", "/v1/.well-known/jwks.json")
 
-    def status_list(self, path):
+    def status_list(self, path: str) -> str:
         """The text of the status list at a path; a Verifier reads it."""
-        return self._persist("GET", path, None, "", True, time.monotonic() + self._deadline, plain=True)
+        text: str = self._persist("GET", path, None, "", True, time.monotonic() + self._deadline, plain=True)
+        return text
 
-    def health(self):
+    def health(self) -> Answer:
         return self.call("GET", "/v1/health")
 
-    def batch(self, payments):
+    def batch(self, payments: Sequence[Dict[str, Any]]) -> List[Union[Answer, RailguardError]]:
         """Decide on up to 256 payments, each by itself.
 
         A list in order: a verdict (dict) or a RailguardError each. Payments without
@@ -212,7 +248,8 @@ class Client:
             if not payment.get("idempotencyKey") and not payment.get("proof"):
                 payment["idempotencyKey"] = new_key()
         end = time.monotonic() + self._deadline
-        results, pending, turn = [None] * len(payments), list(range(len(payments))), 0
+        results: List[Any] = [None] * len(payments)
+        pending, turn = list(range(len(payments))), 0
         while True:
             try:
                 told = self._persist("POST", "/v1/screen/batch", {"payments": [payments[i] for i in pending]}, "", True, end)
@@ -225,41 +262,69 @@ class Client:
                 return results
             again = []
             for i, raw in zip(pending, given):
-                result = _result(raw)
-                if isinstance(result, RailguardError):
-                    result.idempotency_key = payments[i].get("idempotencyKey") or key_of(payments[i]) or ""
+                one = result(raw)
+                if isinstance(one, RailguardError):
+                    one.idempotency_key = payments[i].get("idempotencyKey") or key_of(payments[i]) or ""
                     if isinstance(results[i], RailguardError) and results[i].outcome == "unknown":
-                        result.outcome = "unknown"
-                    if result._again():
+                        one.outcome = "unknown"
+                    if one._again():
                         again.append(i)
-                results[i] = result
+                results[i] = one
             pending, turn = again, turn + 1
             if not pending or turn >= self._attempts or not self._pause(self._backoff(turn - 1), end):
                 return results
 
-    def call(self, method, path, body=None, idempotency_key=""):
+    def rows(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
+        """Walk a list of the API row by row, page by page: client.rows("/v1/agents", status="ACTIVE").
+
+        Every list with "data" and "nextCursor" can be walked. What is None is left out of the query.
+        """
+        at, _, text = path.partition("?")
+        asked = dict(parse_qsl(text))
+        asked.update({name: str(value) for name, value in query.items() if value is not None})
+        name = "after" if at == "/v1/events" else "cursor"  # The events' list has no last page: an empty one ends it for now.
+        while True:
+            page = self._read(at, **asked)
+            yield from page["data"]
+            following = page.get("nextCursor")
+            if not following or name == "after" and not page["data"]:
+                return
+            if following == asked.get(name):
+                raise RailguardError(200, "bad_answer", "the list does not go on")
+            asked[name] = following
+
+    def call(self, method: str, path: str, body: Any = None, idempotency_key: str = "") -> Answer:
         """Make any call of the API. A POST without a key is never made again after an unknown outcome."""
         repeatable = method == "GET" or method == "POST" and bool(idempotency_key)
-        return self._persist(method, path, body, idempotency_key, repeatable, time.monotonic() + self._deadline)
+        answer: Answer = self._persist(method, path, body, idempotency_key, repeatable, time.monotonic() + self._deadline)
+        return answer
 
-    def _post(self, path, body, key):
-        return self.call("POST", path, body, key or new_key())
+    def message(self, path: str, body: bytes) -> Answer:
+        """POST bytes whose repetition does nothing twice: to another address, and again, without an Idempotency-Key."""
+        answer: Answer = self._persist("POST", path, body, "", True, time.monotonic() + self._deadline)
+        return answer
 
-    def _read(self, path, **given):
+    def _post(self, path: str, body: Any, key: Optional[str], api_key: Optional[str] = None) -> Answer:
+        answer: Answer = self._persist("POST", path, body, key or new_key(), True, time.monotonic() + self._deadline, api_key=api_key)
+        return answer
+
+    def _read(self, path: str, **given: Any) -> Answer:
         query = urlencode({name: value for name, value in given.items() if value is not None})
         return self.call("GET", path + ("?" + query if query else ""))
 
-    def _persist(self, method, path, body, key, repeatable, end, plain=False):
+    def _persist(self, method: str, path: str, body: Any, key: str, repeatable: bool, end: float, plain: bool = False, api_key: Optional[str] = None) -> Any:
         # Once an attempt's outcome is unknown, the call's is, until an answer settles
         # it: that a later attempt did nothing says nothing of the first.
-        raw = None if body is None else encode(body).encode("utf-8")
+        raw = None if body is None else body if isinstance(body, bytes) else encode(body).encode("utf-8")
         unknown, waits, first, attempt = False, 0, self._at, 0
         while True:
             attempt += 1
             at = (first + attempt - 1) % len(self._addresses)
             try:
-                answer = self._attempt(self._addresses[at], method, path, raw, key, end, plain)
+                answer = self._attempt(self._addresses[at], method, path, raw, key, end, plain, api_key)
                 self._at = at
+                if isinstance(answer, Answer):
+                    answer.attempts = attempt
                 return answer
             except RailguardError as error:
                 failure = error
@@ -280,43 +345,28 @@ class Client:
             if not self._pause(pause, end):
                 raise failure
 
-    def _backoff(self, waits):
-        return min(_BACKOFF_FIRST * 2 ** min(waits, 10), _BACKOFF_MOST) * (0.5 + self._jitter() / 2)
+    def _backoff(self, waits: int) -> float:
+        return float(min(_BACKOFF_FIRST * 2 ** min(waits, 10), _BACKOFF_MOST) * (0.5 + self._jitter() / 2))
 
-    def _pause(self, seconds, end):
+    def _pause(self, seconds: float, end: float) -> bool:
         if end - time.monotonic() <= seconds:
             return False
         self._wait(seconds)
         return True
 
-    def _attempt(self, address, method, path, raw, key, end, plain=False):
+    def _attempt(self, address: Address, method: str, path: str, raw: Optional[bytes], key: str, end: float, plain: bool, api_key: Optional[str]) -> Any:
         timeout = max(0.001, min(self._attempt_timeout, end - time.monotonic()))
-        if address.secure:
-            connection = http.client.HTTPSConnection(address.host, address.port, timeout=timeout, context=self._context)
-        else:
-            connection = http.client.HTTPConnection(address.host, address.port, timeout=timeout)
-        try:
-            try:
-                connection.connect()
-            except (OSError, socket.timeout) as cause:
-                raise RailguardError(0, "unreachable", "no connection", "none") from cause
-            headers = {"Authorization": "Bearer " + self._key}
-            if raw is not None:
-                headers["Content-Type"] = "application/json"
-            if key:
-                headers["Idempotency-Key"] = key
-            try:
-                connection.request(method, address.base + path, raw, headers)
-                answer = connection.getresponse()
-                text = answer.read(_ANSWER_MAX + 1)
-            except (OSError, http.client.HTTPException) as cause:
-                raise RailguardError(0, "no_answer", "no answer", "unknown") from cause
-        finally:
-            connection.close()
-        if not 200 <= answer.status <= 299 or len(text) > _ANSWER_MAX:
-            raise _refusal(answer.status, text, answer.headers)
-        if answer.status == 204:
-            return {}
+        headers = dict(self._headers)
+        headers["Authorization"] = "Bearer " + (api_key or self._key)
+        if raw is not None:
+            headers["Content-Type"] = "application/json"
+        if key:
+            headers["Idempotency-Key"] = key
+        status, text, head = address.send(method, path, raw, headers, timeout, self._context)
+        if not 200 <= status <= 299 or len(text) > ANSWER_MAX:
+            raise refusal(status, text, head)
+        if status == 204:
+            return Answer({}, status, head)
         if plain:
             return text.decode("ascii", "replace")
         try:
@@ -324,42 +374,9 @@ class Client:
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise RailguardError(answer.status, "bad_answer", "not a JSON object", "unknown", None, answer.headers.get("X-Request-Id") or "")
-        return told
+            raise RailguardError(status, "bad_answer", "not a JSON object", "unknown", None, head.get("x-request-id", ""))
+        return Answer(told, status, head)
 
 
-class _Address:
-    def __init__(self, address):
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username is not None:
-            raise ValueError("an address is http://host or https://host")
-        self.secure, self.host, self.port = parts.scheme == "https", parts.hostname, parts.port
-        self.base = parts.path.rstrip("/")
-
-
-def _path(pattern, identifier):
+def _path(pattern: str, identifier: str) -> str:
     return pattern % quote(str(identifier), safe="")
-
-
-def _result(raw):
-    status = raw.get("status") if isinstance(raw, dict) else None
-    if status == 200:
-        return raw
-    if not isinstance(status, int) or status < 400:
-        return RailguardError(status if isinstance(status, int) else 0, "bad_answer", "not a result", "unknown")
-    return _refusal(status, None, {"X-Railguard-Outcome": raw.get("outcome")}, raw)
-
-
-def _refusal(status, text, headers, body=None):
-    if body is None:
-        try:
-            body = decode(text)
-        except (ValueError, RecursionError):
-            body = None
-    request_id, after = headers.get("X-Request-Id") or "", headers.get("Retry-After") or ""
-    seconds = min(int(after), _RETRY_AFTER_MAX) if after.isascii() and after.isdigit() and len(after) < 10 else 0
-    if not isinstance(body, dict) or not isinstance(body.get("code"), str) or not body["code"]:
-        return RailguardError(status, "bad_answer", "not an answer of the service", "unknown", None, request_id, seconds)
-    settled = status < 500 or status == 503 and headers.get("X-Railguard-Outcome") == "none"
-    outcome = "none" if settled and body["code"] != "idempotency_in_flight" else "unknown"
-    return RailguardError(status, body["code"], body.get("message") or "", outcome, body, request_id, seconds)

@@ -4,9 +4,11 @@ import json
 import re
 import threading
 import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
-from .keys import Published
-from .pay import build_pay, hash_of
+from .client import Client
+from .keys import Published, until_of
+from .statement import build_pay, hash_of
 from .verify import TokenError, _find, _segment, verify_p256
 
 _PERMIT_MAX = 4096
@@ -27,12 +29,24 @@ class PermitError(Exception):
     issuer, audience, expired, early, lifetime, verdict, payment, list, used.
     """
 
-    def __init__(self, code):
+    def __init__(self, code: str) -> None:
         self.code = code
         super().__init__(code)
 
 
-def verify_permit(permit, keys, issuer, audience, pay=None, paying=None, now=None, max_list_age=None, first_use=None, sandbox=False):
+def verify_permit(
+    permit: str,
+    keys: "Union[Mapping[str, Any], PermitKeys]",
+    issuer: str,
+    audience: str,
+    pay: Optional[Mapping[str, Any]] = None,
+    paying: Optional[Mapping[str, Any]] = None,
+    now: Optional[float] = None,
+    max_list_age: Optional[float] = None,
+    first_use: Optional[Callable[[str, float], bool]] = None,
+    sandbox: bool = False,
+    timeout: Optional[float] = None,
+) -> Dict[str, Any]:
     """Return the claims of a permit that is good for your own payment; raise otherwise.
 
     keys          the answer of Client.jwks, or PermitKeys, which reads and keeps it
@@ -45,14 +59,15 @@ def verify_permit(permit, keys, issuer, audience, pay=None, paying=None, now=Non
     first_use     called with jti and a time: remembers the jti until then, and returns whether it is new.
                   FirstUses is one. Without it nobody remembers that the permit was used.
     sandbox       whether permits of a sandbox are good too
+    timeout       how many seconds to wait at most for keys that are not known; None: as long as the client does
 
     PermitError says what is wrong with the permit. Any other error means that it cannot be told: do not let the
     payment happen then either.
     """
     if not keys or not issuer or not audience or (pay is None) == (paying is None):
         raise TypeError("a permit is checked with keys, issuer, audience, and either pay or paying")
-    mine = hash_of(pay if paying is None else build_pay(paying, ""))  # What the caller got wrong is told whatever the permit says.
-    payload = _open(permit, keys, sandbox)
+    mine = hash_of(build_pay(paying, "") if paying is not None else pay)  # What the caller got wrong is told whatever the permit says.
+    payload = _open(permit, keys, sandbox, timeout)
     claims = _strict_object(payload)
     if not _whole(claims.get("iat")) or not _whole(claims.get("exp")) or not _text(claims.get("jti")):
         raise PermitError("malformed")
@@ -74,6 +89,8 @@ def verify_permit(permit, keys, issuer, audience, pay=None, paying=None, now=Non
     if mine != claims.get("pay_hash") or _said(claims.get("pay")) != mine:
         raise PermitError("payment")
     lists = claims.get("lists")
+    age: Any
+    most: Any
     age, most = (lists.get("age"), lists.get("maxAge")) if isinstance(lists, dict) else (None, None)
     if not _whole(age) or not _whole(most) or age > most or max_list_age is not None and age > max_list_age:
         raise PermitError("list")
@@ -82,7 +99,7 @@ def verify_permit(permit, keys, issuer, audience, pay=None, paying=None, now=Non
     return claims
 
 
-def _open(permit, keys, sandbox):
+def _open(permit: str, keys: "Union[Mapping[str, Any], PermitKeys]", sandbox: bool, timeout: Optional[float]) -> bytes:
     """Check form, header, key and signature; return the bytes of what the permit says."""
     parts = permit.split(".") if isinstance(permit, str) and len(permit) <= _PERMIT_MAX else []
     if len(parts) != 3:
@@ -94,7 +111,7 @@ def _open(permit, keys, sandbox):
         raise PermitError("malformed") from None
     kid = _read_header(_strict_object(header), sandbox)
     try:
-        point = keys.find(kid) if isinstance(keys, PermitKeys) else _find(keys, kid)
+        point = keys.find(kid, timeout) if isinstance(keys, PermitKeys) else _find(keys, kid)
     except TokenError:
         raise PermitError("key") from None
     if len(signature) != 64 or not verify_p256(point, (parts[0] + "." + parts[1]).encode("ascii"), signature):
@@ -102,28 +119,28 @@ def _open(permit, keys, sandbox):
     return payload
 
 
-def _read_header(header, sandbox):
+def _read_header(header: Dict[str, Any], sandbox: bool) -> str:
     if header.get("alg") != "ES256":
         raise PermitError("algorithm")
     if header.get("typ") != _TYPE:
         raise PermitError("type")
     kid = header.get("kid")
-    if not _text(kid) or not _KID.match(kid) or kid.startswith("sandbox-") and not sandbox or _OWN_KEYS & set(header):
+    if not isinstance(kid, str) or not _text(kid) or not _KID.match(kid) or kid.startswith("sandbox-") and not sandbox or _OWN_KEYS & set(header):
         raise PermitError("key")
     if len(header) != 3:
         raise PermitError("malformed")
     return kid
 
 
-def _text(value):
+def _text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _whole(value):
+def _whole(value: Any) -> bool:
     return type(value) is int and 0 <= value < _WHOLE_MOST
 
 
-def _said(pay):
+def _said(pay: Any) -> Optional[str]:
     """The hash of a permit's own statement, None if it is none."""
     try:
         return hash_of(pay)
@@ -131,7 +148,7 @@ def _said(pay):
         return None
 
 
-def _strict_object(raw):
+def _strict_object(raw: bytes) -> Dict[str, Any]:
     """Read a JSON object in which no member stands twice, at any depth."""
     try:
         if _SURROGATE.search(raw):
@@ -144,22 +161,22 @@ def _strict_object(raw):
     return value
 
 
-def _members(pairs):
+def _members(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("a member twice")
     return members
 
 
-def _refuse(word):
+def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-def _integer(text):
+def _integer(text: str) -> Union[int, float]:
     return float(text) if text == "-0" else int(text)
 
 
-def _deep(value, depth):
+def _deep(value: Any, depth: int) -> bool:
     if not isinstance(value, (dict, list)):
         return False
     return depth == 0 or any(_deep(inner, depth - 1) for inner in (value.values() if isinstance(value, dict) else value))
@@ -171,12 +188,12 @@ class PermitKeys:
     client's address is the issuer of the permits, or another address of the same service. No API key is needed.
     """
 
-    def __init__(self, client, now=time.time):
-        self._published, self._lock = Published(client, now), threading.Lock()
+    def __init__(self, client: Client, now: Callable[[], float] = time.time) -> None:
+        self._published = Published(client, now)
 
-    def find(self, kid):
-        with self._lock:
-            return self._published.use(lambda keys: _find(keys, kid))
+    def find(self, kid: str, timeout: Optional[float] = None) -> Tuple[int, int]:
+        """The key of a kid. timeout is how many seconds to wait at most for keys that are not known."""
+        return self._published.use(lambda keys: _find(keys, kid), until_of(timeout))
 
 
 class FirstUses:
@@ -185,10 +202,12 @@ class FirstUses:
     most is how many ids it remembers; with more it raises OverflowError, as it could not promise to know another one.
     """
 
-    def __init__(self, most=_FIRST_USES, now=time.time):
-        self._most, self._now, self._until, self._swept, self._lock = most, now, {}, None, threading.Lock()
+    def __init__(self, most: int = _FIRST_USES, now: Callable[[], float] = time.time) -> None:
+        self._most, self._now, self._lock = most, now, threading.Lock()
+        self._until: Dict[str, float] = {}
+        self._swept: Optional[float] = None
 
-    def __call__(self, jti, until):
+    def __call__(self, jti: str, until: float) -> bool:
         """Return whether an id is new, and remember it until a time, the later one if it comes again."""
         with self._lock:
             now = self._now()

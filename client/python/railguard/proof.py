@@ -11,13 +11,16 @@ import json
 import re
 import time
 from decimal import Decimal
+from typing import Any, Callable, Mapping, Optional
 
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}\Z", re.ASCII)
 _DIGITS = 15  # JavaScript's numbers keep that many.
 _POWER = 300
 
 
-def sign_proof(sign, alg, request, audience, key, act="screen", now=None):
+def sign_proof(
+    sign: Callable[[bytes], bytes], alg: str, request: Mapping[str, Any], audience: str, key: str, act: str = "screen", now: Optional[float] = None
+) -> str:
     """Make the proof of a request, which goes into its member proof.
 
     sign takes bytes and returns their signature: for alg "EdDSA" of Ed25519, for "ES256"
@@ -44,9 +47,10 @@ def sign_proof(sign, alg, request, audience, key, act="screen", now=None):
     return signed + "." + _segment(signature)
 
 
-def key_of(request):
+def key_of(request: Mapping[str, Any]) -> Optional[str]:
     """The Idempotency-Key of a request: the one of its proof; None: it has none."""
-    parts = request.get("proof", "").split(".") if isinstance(request.get("proof"), str) else []
+    proof = request.get("proof")
+    parts = proof.split(".") if isinstance(proof, str) else []
     if len(parts) != 3:
         return None
     try:
@@ -56,7 +60,7 @@ def key_of(request):
     return claims.get("jti") if isinstance(claims, dict) else None
 
 
-def canonical(value):
+def canonical(value: Any) -> str:
     """Canonical JSON (RFC 8785) of what Client sends for a value."""
     if isinstance(value, dict):
         members = sorted(((str(name), inner) for name, inner in value.items() if inner is not None), key=lambda member: member[0].encode("utf-16-be"))
@@ -72,16 +76,16 @@ def canonical(value):
     raise TypeError("%s cannot be sent; money is int or Decimal" % type(value).__name__)
 
 
-def _quoted(text):
+def _quoted(text: str) -> str:
     text.encode()  # A surrogate without its other half is an error.
     return json.dumps(text, ensure_ascii=False)
 
 
-def _number(value):
+def _number(value: Decimal) -> str:
     """A number as ECMAScript writes it. Up to 15 digits that changes no value."""
-    if not value.is_finite():
-        raise ValueError("not a number")
     negative, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError("not a number")
     text = "".join(map(str, digits)).lstrip("0")
     power = len(text) + exponent  # The value is 0.TEXT times ten to that power.
     text = text.rstrip("0")
@@ -99,11 +103,11 @@ def _number(value):
     return sign + text + "0" * (power - len(text))
 
 
-def _segment(raw):
+def _segment(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _raw(der):
+def _raw(der: bytes) -> bytes:
     """r then s of an ECDSA signature in DER."""
     if len(der) < 8 or der[0] != 0x30 or der[1] != len(der) - 2:
         raise ValueError("not a signature of P-256")

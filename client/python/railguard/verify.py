@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import time
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 # P-256 (FIPS 186-5): y^2 = x^3 - 3x + B over the integers modulo P; G has the order N.
 _P = 2**256 - 2**224 + 2**192 + 2**96 - 1
@@ -20,6 +21,7 @@ _G = (
     1,
 )
 _INFINITY = (1, 1, 0)
+_Point = Tuple[int, int, int]
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_-]+\Z", re.ASCII)
 _TOKEN_MAX = 8192
@@ -29,12 +31,12 @@ _LEEWAY = 5  # Seconds that clocks may differ at the beginning of a token.
 class TokenError(Exception):
     """Why a token is not good; code is malformed, unknown_key, bad_signature, wrong_issuer, expired or not_yet_valid."""
 
-    def __init__(self, code):
+    def __init__(self, code: str) -> None:
         self.code = code
         super().__init__(code)
 
 
-def verify_token(token, keys, issuer, now=None):
+def verify_token(token: str, keys: Mapping[str, Any], issuer: str, now: Optional[float] = None) -> Dict[str, Any]:
     """Check form, key, signature, issuer (such as did:kya:railguard) and time.
 
     keys is the answer of Client.jwks, now is in Unix seconds. Returns the claims.
@@ -57,13 +59,13 @@ def verify_token(token, keys, issuer, now=None):
     return claims
 
 
-def open_token(token, most, kind, keys):
+def open_token(token: str, most: int, kind: str, keys: Mapping[str, Any]) -> bytes:
     """Check form, key and signature of a token of one typ; return the bytes of what it says."""
     parts = token.split(".") if isinstance(token, str) and len(token) <= most else []
     if len(parts) != 3:
         raise TokenError("malformed")
-    header, payload, signature = (_segment(part) for part in parts)
-    header = _object(header)
+    first, payload, signature = (_segment(part) for part in parts)
+    header = _object(first)
     if set(header) != {"alg", "typ", "kid"} or header["alg"] != "ES256" or header["typ"] != kind or not _text(header["kid"]):
         raise TokenError("malformed")
     point = _find(keys, header["kid"])
@@ -74,11 +76,11 @@ def open_token(token, most, kind, keys):
     return payload
 
 
-def _text(value):
+def _text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _segment(text):
+def _segment(text: str) -> bytes:
     if not _SEGMENT.match(text) or len(text) % 4 == 1:
         raise TokenError("malformed")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -87,7 +89,7 @@ def _segment(text):
     return raw
 
 
-def _object(raw):
+def _object(raw: bytes) -> Dict[str, Any]:
     try:
         value = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -97,7 +99,7 @@ def _object(raw):
     return value
 
 
-def _find(keys, kid):
+def _find(keys: Mapping[str, Any], kid: str) -> Tuple[int, int]:
     for key in keys.get("keys", []):
         if key.get("kid") == kid and key.get("kty") == "EC" and key.get("crv") == "P-256":
             try:
@@ -111,7 +113,7 @@ def _find(keys, kid):
     raise TokenError("unknown_key")
 
 
-def verify_p256(point, message, signature):
+def verify_p256(point: Tuple[int, int], message: bytes, signature: bytes) -> bool:
     """ECDSA with SHA-256 over P-256: point (x, y) on the curve, signature r then s."""
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
     if not (0 < r < _N and 0 < s < _N):
@@ -121,12 +123,12 @@ def verify_p256(point, message, signature):
     x, _, z = _two_products(digest * inverse % _N, _G, r * inverse % _N, (point[0], point[1], 1))
     if z == 0:
         return False
-    return x * pow(z, -2, _P) % _P % _N == r
+    return bool(x * pow(z, -2, _P) % _P % _N == r)
 
 
-def _two_products(u, a, v, b):
+def _two_products(u: int, a: _Point, v: int, b: _Point) -> _Point:
     """u*a + v*b, bit by bit for both at once (Straus)."""
-    table, total = (None, a, b, _add(a, b)), _INFINITY
+    table, total = (_INFINITY, a, b, _add(a, b)), _INFINITY
     for bit in range(255, -1, -1):
         total = _double(total)
         choice = (u >> bit & 1) | (v >> bit & 1) << 1
@@ -135,7 +137,7 @@ def _two_products(u, a, v, b):
     return total
 
 
-def _double(point):
+def _double(point: _Point) -> _Point:
     """In Jacobian coordinates: (X, Y, Z) stands for (X/Z^2, Y/Z^3), Z = 0 for infinity."""
     x, y, z = point
     if z == 0 or y == 0:
@@ -147,7 +149,7 @@ def _double(point):
     return x2, (m * (s - x2) - 8 * square * square) % _P, 2 * y * z % _P
 
 
-def _add(one, two):
+def _add(one: _Point, two: _Point) -> _Point:
     if one[2] == 0:
         return two
     if two[2] == 0:

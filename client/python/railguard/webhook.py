@@ -11,6 +11,7 @@ import hmac
 import json
 import re
 import time
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 _TOLERANCE = 300  # Seconds.
 _SECONDS = re.compile(r"-?[1-9][0-9]{0,14}\Z|0\Z", re.ASCII)
@@ -20,17 +21,18 @@ _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, _P) % _P
 _ROOT = pow(2, (_P - 1) // 4, _P)
+_Point = Tuple[int, int, int, int]
 
 
 class WebhookError(Exception):
     """Why a message is not good; code is bad_secret, malformed, too_old or bad_signature."""
 
-    def __init__(self, code):
+    def __init__(self, code: str) -> None:
         self.code = code
         super().__init__(code)
 
 
-def verify_webhook(secret, headers, body, now=None):
+def verify_webhook(secret: str, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Dict[str, Any]:
     """Check a message and return its event.
 
     secret is the shared one (whsec_...) or the public key (whpk_...), headers a mapping,
@@ -54,14 +56,14 @@ def verify_webhook(secret, headers, body, now=None):
     return event
 
 
-def _raw(text):
+def _raw(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return b""
 
 
-def _verifier(secret, signed):
+def _verifier(secret: str, signed: bytes) -> Callable[[str, str], bool]:
     kind, _, encoded = secret.partition("_")
     raw = _raw(encoded)
     if kind == "whsec" and raw:
@@ -72,7 +74,7 @@ def _verifier(secret, signed):
     raise WebhookError("bad_secret")
 
 
-def verify_ed25519(public, message, signature):
+def verify_ed25519(public: bytes, message: bytes, signature: bytes) -> bool:
     """RFC 8032, without the cofactor: S*B = R + k*A, compared as bytes."""
     if len(public) != 32 or len(signature) != 64:
         return False
@@ -86,7 +88,7 @@ def verify_ed25519(public, message, signature):
     return hmac.compare_digest(_encode(point), signature[:32])
 
 
-def _decode(raw):
+def _decode(raw: bytes) -> Optional[_Point]:
     y = int.from_bytes(raw, "little")
     sign, y = y >> 255, y & (2**255 - 1)
     if y >= _P:
@@ -102,14 +104,14 @@ def _decode(raw):
     return x, y, 1, x * y % _P
 
 
-def _encode(point):
+def _encode(point: _Point) -> bytes:
     x, y, z, _ = point
     inverse = pow(z, -1, _P)
     x, y = x * inverse % _P, y * inverse % _P
     return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
-def _add(one, two):
+def _add(one: _Point, two: _Point) -> _Point:
     """In extended coordinates: (X, Y, Z, T) stands for (X/Z, Y/Z), T = XY/Z."""
     a = (one[1] - one[0]) * (two[1] - two[0]) % _P
     b = (one[1] + one[0]) * (two[1] + two[0]) % _P
@@ -119,7 +121,7 @@ def _add(one, two):
     return e * f % _P, g * h % _P, f * g % _P, e * h % _P
 
 
-def _multiply(scalar, point):
+def _multiply(scalar: int, point: _Point) -> _Point:
     total = (0, 1, 1, 0)
     while scalar:
         if scalar & 1:
@@ -129,4 +131,4 @@ def _multiply(scalar, point):
     return total
 
 
-_BASE = _decode((4 * pow(5, -1, _P) % _P).to_bytes(32, "little"))
+_BASE = _decode((4 * pow(5, -1, _P) % _P).to_bytes(32, "little")) or (0, 1, 1, 0)

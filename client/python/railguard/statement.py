@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from decimal import Decimal
+from typing import Any, Dict, List, Mapping, Sequence
 
 from .money import format_usd, parse_usd
 
@@ -24,7 +25,7 @@ _WRITTEN = {"iban": ("IBAN",), "imo": ("IMONO", "IMO"), "mmsi": ("MMSI",), "lei"
 _DOCUMENTS = {"bic", "tax_id", "registration", "national_id", "passport", "aircraft_tail", "account", *_WRITTEN}
 
 
-def build_pay(paying, jti):
+def build_pay(paying: Mapping[str, Any], jti: str) -> Dict[str, Any]:
     """Build the statement of what you are about to pay, a dict in the words of the screening request:
 
     amount (int, Decimal or decimal text; more than six decimals are rounded up), chain, rail, payee and payer
@@ -42,7 +43,7 @@ def build_pay(paying, jti):
             raise TypeError(name + " is a text")
     if texts["units"] and not _UNITS.match(texts["units"]):
         raise ValueError("units are a whole number")
-    pay = {
+    pay: Dict[str, Any] = {
         "amount": _amount(paying.get("amount")), "currency": "USD", "chain": texts["chain"].translate(_UPPER), "rail": texts["rail"].translate(_UPPER),
         "payee": _wallet(texts["payee"]), "payer": _wallet(texts["payer"]), "ref": texts["ref"], "units": texts["units"],
         "asset": texts["asset"].translate(_LOWER) if texts["asset"].startswith("eip155:") else texts["asset"],
@@ -53,12 +54,12 @@ def build_pay(paying, jti):
     return {name: value for name, value in pay.items() if value}
 
 
-def pay_hash(pay):
+def pay_hash(pay: Mapping[str, Any]) -> str:
     """The value that binds a payment: b64url(SHA-256(JCS(pay)))."""
     return hash_of(pay)
 
 
-def hash_of(pay):
+def hash_of(pay: Any) -> str:
     if not isinstance(pay, dict) or not pay or set(pay) - _MEMBERS:
         raise TypeError("a payment's statement is a dict of its members alone")
     for name, value in pay.items():
@@ -69,11 +70,11 @@ def hash_of(pay):
     return _b64(hashlib.sha256(json.dumps(pay, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")).digest())
 
 
-def _b64(raw):
+def _b64(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
 
 
-def _amount(amount):
+def _amount(amount: Any) -> str:
     if isinstance(amount, (int, Decimal)) and not isinstance(amount, bool):
         amount = format(amount, "f") if isinstance(amount, Decimal) else str(amount)
     if not isinstance(amount, str):
@@ -81,12 +82,12 @@ def _amount(amount):
     return format_usd(parse_usd(amount))
 
 
-def _wallet(text):
+def _wallet(text: str) -> str:
     """Addresses of EVM chains and in bech32 in lower case; those in base58 stay as they are."""
     return text.translate(_LOWER) if _EVM.match(text) or text.startswith("BC1") else text
 
 
-def _payee_ids(name, identifiers, jti):
+def _payee_ids(name: str, identifiers: Sequence[Mapping[str, str]], jti: str) -> List[str]:
     name = unicodedata.normalize("NFC", name.strip(_BLANKS))
     known = [("name", name)] if name else []
     known += [(one["type"], _form(one["type"], one["value"])) for one in identifiers]
@@ -95,7 +96,7 @@ def _payee_ids(name, identifiers, jti):
     return sorted(_b64(hashlib.sha256(("%s\n%s\n%s" % (jti, kind, value)).encode("utf-8")).digest()) for kind, value in known)
 
 
-def _form(kind, text):
+def _form(kind: str, text: str) -> str:
     """The normal form of an identifier, in which two spellings are the same. It reads ASCII alone."""
     if not text.isascii():
         raise ValueError("not an identifier in ASCII")
@@ -114,7 +115,7 @@ def _form(kind, text):
     return form
 
 
-def _document(kind, text):
+def _document(kind: str, text: str) -> str:
     """Letters and digits, in upper case. A BIC of a main office has eleven characters."""
     form = re.sub("[^A-Za-z0-9]", "", text).upper()
     for word in _WRITTEN.get(kind, ()):
@@ -128,7 +129,7 @@ def _document(kind, text):
     return form
 
 
-def _email(text):
+def _email(text: str) -> str:
     """An address as people write it, with a name before it or "mailto:"."""
     text = text.strip(_SIGNS)
     if "<" in text:
@@ -144,7 +145,7 @@ def _email(text):
     return re.sub("[\x00-\x20]", "", local).lower() + "@" + ("gmail.com" if host == "googlemail.com" else host)
 
 
-def _host_of(text):
+def _host_of(text: str) -> str:
     """The host of an address of the web."""
     text = text.strip(_SIGNS)
     if re.match(r"[^:]+:[/\\]", text):
@@ -154,12 +155,12 @@ def _host_of(text):
     return text[:text.index(":")] if text.count(":") == 1 else text
 
 
-def _host(host):
+def _host(host: str) -> str:
     form = re.sub(r"[\x00-\x20\[\]()]", "", host.lower()).rstrip(".")
     return form[4:] if form.startswith("www.") and form.find(".", 4) > 4 else form
 
 
-def _phone(text):
+def _phone(text: str) -> str:
     """The digits of a telephone number (E.164), without "(0)", "00" and an extension."""
     form, at = "", 0
     while at < len(text):

@@ -16,6 +16,7 @@ func TestOneVersion(t *testing.T) {
 		"deploy/kubernetes/kustomization.yaml": `newTag: ([0-9.]+)`,
 		"client/python/pyproject.toml":         `(?m)^version = "(.+)"`,
 		"client/typescript/package.json":       `(?m)^  "version": "(.+)"`,
+		"client/x402/package.json":             `(?m)^  "version": "(.+)"`,
 		"docs/releases.md":                     `(?m)^\| (\d+\.\d+\.\d+) \|`,
 	} {
 		found := regexp.MustCompile(pattern).FindStringSubmatch(text(t, file))

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,42 +65,6 @@ func strip(t *testing.T, source, out string) {
 	})
 	require.Empty(t, built.Errors)
 	require.Empty(t, built.Warnings)
-}
-
-// installPatience is how long installing a package may take.
-const installPatience = 2 * time.Minute
-
-// npmModule returns the path of a file of a published package, which it installs once in
-// the user's cache, never in this repository. If it cannot, it skips the test and says so.
-func npmModule(t *testing.T, name, version, file string) (node, module string) {
-	t.Helper()
-	missing := fmt.Sprintf("what %s %s checks is NOT tested: ", name, version)
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip(missing + "node is not installed")
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip(missing + "npm is not installed")
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	folder := filepath.Join(cache, "railguard-tests", strings.NewReplacer("@", "", "/", "-").Replace(name)+"-"+version)
-	module = filepath.Join(folder, "node_modules", filepath.FromSlash(name), filepath.FromSlash(file))
-	if _, err := os.Stat(module); err == nil {
-		return node, module
-	}
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	ctx, cancel := context.WithTimeout(t.Context(), installPatience)
-	defer cancel()
-	install := exec.CommandContext(ctx, npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1", name+"@"+version)
-	install.WaitDelay = time.Second
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("%sit cannot be installed (%v): %s", missing, err, out)
-	}
-	return node, module
 }
 
 // run starts a command with a job on its input and decodes what it prints.

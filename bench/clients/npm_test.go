@@ -14,11 +14,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// npmFolder returns a folder of node_modules with published packages (name@version), which it installs
-// once in the user's cache, never in this repository. If it cannot, it skips the test and says so.
+// installPatience is how long installing packages may take.
+const installPatience = 2 * time.Minute
+
+// npmModule returns the path of a file of a published package.
+func npmModule(t *testing.T, name, version, file string) (node, module string) {
+	t.Helper()
+	file = filepath.Join(filepath.FromSlash(name), filepath.FromSlash(file))
+	node, modules := npmInstall(t, strings.NewReplacer("@", "", "/", "-").Replace(name)+"-"+version, file, name+"@"+version)
+	return node, filepath.Join(modules, file)
+}
+
+// npmFolder returns a folder of node_modules with published packages, each as name@version.
 func npmFolder(t *testing.T, packages ...string) (node, modules string) {
 	t.Helper()
-	missing := "what " + strings.Join(packages, ", ") + " check is NOT tested: "
+	sum := sha256.Sum256([]byte(strings.Join(packages, "\n")))
+	last := packages[len(packages)-1]
+	return npmInstall(t, "npm-"+hex.EncodeToString(sum[:8]), filepath.Join(last[:strings.LastIndexByte(last, '@')], "package.json"), packages...)
+}
+
+// npmInstall installs packages once in a folder of the user's cache, never in this repository, and returns
+// their node_modules. file is one that is there then. If it cannot, it skips the test and says so.
+func npmInstall(t *testing.T, name, file string, packages ...string) (node, modules string) {
+	t.Helper()
+	missing := "what " + strings.Join(packages, " ") + " checks is NOT tested: "
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip(missing + "node is not installed")
@@ -31,11 +50,10 @@ func npmFolder(t *testing.T, packages ...string) (node, modules string) {
 	if err != nil {
 		cache = t.TempDir()
 	}
-	sum := sha256.Sum256([]byte(strings.Join(packages, "\n")))
-	folder := filepath.Join(cache, "railguard-tests", "npm-"+hex.EncodeToString(sum[:8]))
-	done := filepath.Join(folder, "installed")
-	if _, err := os.Stat(done); err == nil {
-		return node, filepath.Join(folder, "node_modules")
+	folder := filepath.Join(cache, "railguard-tests", name)
+	modules = filepath.Join(folder, "node_modules")
+	if _, err := os.Stat(filepath.Join(modules, file)); err == nil {
+		return node, modules
 	}
 	require.NoError(t, os.MkdirAll(folder, 0o700))
 	ctx, cancel := context.WithTimeout(t.Context(), installPatience)
@@ -43,8 +61,7 @@ func npmFolder(t *testing.T, packages ...string) (node, modules string) {
 	install := exec.CommandContext(ctx, npm, append([]string{"install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=1"}, packages...)...)
 	install.WaitDelay = time.Second
 	if out, err := install.CombinedOutput(); err != nil {
-		t.Skipf("%sthey cannot be installed (%v): %s", missing, err, out)
+		t.Skipf("%sit cannot be installed (%v): %s", missing, err, out)
 	}
-	require.NoError(t, os.WriteFile(done, nil, 0o600)) // An installation that broke off is made again.
-	return node, filepath.Join(folder, "node_modules")
+	return node, modules
 }

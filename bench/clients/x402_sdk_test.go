@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -398,13 +399,65 @@ func (m *x402Market) endUnresolved(t *testing.T, settler *client.Client, agent s
 // compiler, and a line that lacks what it needs does not.
 func TestX402PackageTypes(t *testing.T) {
 	node, folder := x402Folder(t)
-	_, compiler := npmModule(t, "typescript", "7.0.2", "bin/tsc")
+	_, compiler := npmModule(t, "typescript", "5.9.3", "bin/tsc")
 	text, err := os.ReadFile("testdata/x402_types.mts")
 	require.NoError(t, err)
 	write(t, filepath.Join(folder, "types.mts"), string(text))
 	command := exec.CommandContext(t.Context(), node, compiler, "--noEmit", "--strict", "--skipLibCheck", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess",
-		"--target", "es2022", "--module", "nodenext", "--types", "", "--lib", "es2022,dom", "types.mts")
+		"--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "types.mts")
 	command.Dir = folder
 	out, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// TestX402PayerOfTheDocument: the paying client's line of docs/x402.md gives each payment its credential.
+func TestX402PayerOfTheDocument(t *testing.T) {
+	node, folder := x402Folder(t)
+	write(t, filepath.Join(folder, "payer.mjs"), `import { x402Client } from "@x402/core/client";
+const token = "mine", client = new x402Client();
+`+documentBlock(t, "../../docs/x402.md", "js")+`
+client.register("eip155:8453", { scheme: "exact", createPaymentPayload: async (x402Version) => ({ x402Version, payload: {} }) }).setSpendControls(false);
+const accepts = [{ scheme: "exact", network: "eip155:8453", amount: "1", asset: "0x", payTo: "0x", maxTimeoutSeconds: 60, extra: {} }];
+for (const extensions of [undefined, { other: { info: { a: 1 } } }, { railguard: { info: {}, schema: {} } }]) {
+  const payment = await client.createPaymentPayload({ x402Version: 2, resource: { url: "https://a.example" }, accepts, extensions });
+  console.log(JSON.stringify(payment.extensions));
+}
+`)
+	require.Equal(t, `{"railguard":{"info":{"token":"mine"}}}
+{"other":{"info":{"a":1}},"railguard":{"info":{"token":"mine"}}}
+{"railguard":{"info":{"token":"mine"},"schema":{}}}
+`, runScript(t, node, folder, "payer.mjs"))
+}
+
+// TestX402PackageIsWhole: what is published has every file of the package, and the licence of this repository.
+func TestX402PackageIsWhole(t *testing.T) {
+	folder := filepath.Join(home, "x402")
+	raw, err := os.ReadFile(filepath.Join(folder, "package.json"))
+	require.NoError(t, err)
+	var published struct {
+		Files        []string
+		Dependencies map[string]string
+		Exports      map[string]map[string]string
+	}
+	require.NoError(t, json.Unmarshal(raw, &published))
+	require.Empty(t, published.Dependencies)
+	for _, at := range published.Exports {
+		for _, file := range at {
+			require.Contains(t, published.Files, strings.TrimPrefix(file, "./"))
+		}
+	}
+	var files []string
+	for _, pattern := range []string{"*.js", "*.d.ts"} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		require.NoError(t, err)
+		for _, file := range found {
+			files = append(files, filepath.Base(file))
+		}
+	}
+	require.ElementsMatch(t, files, published.Files)
+	for _, path := range []string{"../../LICENSE", filepath.Join(folder, "LICENSE")} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "Apache License")
+	}
 }

@@ -25,6 +25,7 @@ export const payment: Record<string, Schema> = {
   cpCountry: { type: "string", description: "The counterparty's country, by name or code. Tell it where you know it: an embargoed one blocks." },
   cpRegion: { type: "string", description: "The counterparty's region, by name or ISO 3166-2 code." },
   cpAddress: { type: "string", description: "The counterparty's postal address." },
+  cpDateOfBirth: { type: "string", description: "The counterparty's date of birth: 1962-11-23, or the year." },
   cpIdentifiers: { type: "array", maxItems: 8, description: "Numbers and addresses by which the counterparty is known: its bank account, website, tax number.", items: { type: "object", properties: { type: { type: "string", enum: ["bic", "iban", "lei", "tax_id", "registration", "national_id", "passport", "imo", "mmsi", "aircraft_tail", "email", "website", "phone", "duns", "account"] }, value: { type: "string" }, country: { type: "string" } }, required: ["type", "value"], additionalProperties: false } },
   originCountry: { type: "string", description: "From which country the payment was asked for, by name or code." },
   memo: { type: "string", maxLength: 512, description: "The text that travels with the payment, as the payee will read it." },

@@ -20,11 +20,8 @@ func TestTypescriptSharesTheJournal(t *testing.T) {
 		return command
 	}
 	for _, pair := range [][2]string{{"typescript", "go"}, {"typescript", "python"}, {"go", "typescript"}, {"python", "typescript"}} {
-		for i, kill := range killPoints {
-			send := "sent"
-			if i > 4 && i%2 == 0 && kill != "sent" {
-				send = "notSent"
-			}
+		for _, moment := range [][2]string{{"before 2", "sent"}, {"sent", "sent"}, {"before 5", "sent"}, {"before 5", "notSent"}} {
+			kill, send := moment[0], moment[1]
 			t.Run(fmt.Sprint(pair[0], " ", kill, " ", send, " ", pair[1]), func(t *testing.T) {
 				b, url := newBank(t)
 				folder := t.TempDir()

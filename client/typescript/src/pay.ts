@@ -57,7 +57,8 @@ export interface Paid {
 }
 
 const holdSecondsUsual = 600; // If the payment does not say how long send may take.
-const neverSent = "never sent: the program ended before";
+const neverSent = "the program ended before it was sent";
+const keyMax = 240; // Characters, so that the keys of settle and release fit too.
 
 export async function pay(client: Client, payment: Payment, send: Send, options: PayOptions): Promise<Paid> {
   const { token, hold, ...told } = payment;
@@ -65,6 +66,7 @@ export async function pay(client: Client, payment: Payment, send: Send, options:
   const holdSeconds = hold?.ttlSeconds ?? holdSecondsUsual;
   const members = encode(told, "");
   const id = options.key ?? keyOf(payment) ?? newKey();
+  if (id.length > keyMax) throw new RangeError(`the key of a payment has at most ${keyMax} characters here`);
   const book = await bookOf(options.journal);
   if (book.knows(id) || book.active.has(id)) throw new Error(`the journal has a payment ${id}: resume ends it`);
   book.active.add(id);
@@ -123,14 +125,16 @@ async function carryOut(settler: Client, book: Book, id: string, verdict: Verdic
   }
 }
 
-/** Settles what was sent, releases what was not, and notes the end. Both may be said again. */
+/** Settles what was sent, releases what was not, and notes the end. Said again, with the same key, it changes nothing. */
 async function tell(settler: Client, book: Book, one: OpenPayment): Promise<[End, Transaction]> {
   let said: Transaction;
   if (one.step === "sent") {
-    const settlement = one.amount === undefined ? { railRef: one.railRef! } : { railRef: one.railRef!, amount: one.amount };
-    said = await settler.settle(one.txnId!, settlement);
+    const settlement: { amount?: USD; railRef?: string } = {}; // In this order: the keys bind the bytes.
+    if (one.amount !== undefined) settlement.amount = one.amount;
+    if (one.railRef) settlement.railRef = one.railRef;
+    said = await settler.settle(one.txnId!, settlement, one.id + ".settle");
   } else {
-    said = await settler.release(one.txnId!, one.step === "notSent" ? one.reason || "not sent" : neverSent);
+    said = await settler.release(one.txnId!, one.step === "notSent" ? one.reason || "not sent" : neverSent, one.id + ".release");
   }
   const state = one.step === "sent" ? "settled" : "released";
   await book.note(one.id, "end", { state });

@@ -95,7 +95,7 @@ house: ## Check the house law alone
 
 lint: ## Run the linters of .golangci.yml (staticcheck among them); the first run builds them, 2 minutes
 	$(TOOL) golangci-lint run --allow-parallel-runners ./...
-	$(TOOL) golangci-lint run --allow-parallel-runners ./.ci/sbom ./.ci/judge
+	$(TOOL) golangci-lint run --allow-parallel-runners ./.ci/sbom ./.ci/judge ./.ci/modulepath
 	cd bench && $(GO) tool -modfile=../.ci/tools/go.mod golangci-lint run --allow-parallel-runners ./...
 
 fuzz: ## Run every fuzz target for FUZZ (10s) each

@@ -30,7 +30,7 @@ var transportChecks = []Check{
 	{ID: "T002", Title: "an unknown or garbled key gives 401, never 403", Source: Literal, run: checkWrongKey},
 	{ID: "T006", Title: "a wrong method on each of the ten paths gives 405 method_not_allowed", Source: Literal, run: checkMethods},
 	{ID: "T007", Title: "a wrong method on a public path without key gives 405 with Allow", Source: Implied, run: checkPublicMethods},
-	{ID: "T012", Title: "unknown path 404 not_found; oversized body 413 payload_too_large", Source: Ruling, run: checkUnknownAndLarge},
+	{ID: "T012", Title: "unknown path 404 not_found; oversized body 413 payload_too_large, compressed body 415 unsupported_encoding", Source: Ruling, run: checkUnknownAndLarge},
 }
 
 func checkNoKey(p *probe) {
@@ -119,6 +119,7 @@ func checkUnknownAndLarge(p *probe) {
 	p.refused(p.post("/v1/screen", obj{"token": filler, "amount": 1}), 413, "payload_too_large")
 	p.refused(p.post("/v1/agents/register", obj{"agentName": filler}), 413, "payload_too_large")
 	p.refused(p.post("/v1/screen", obj{"token": filler[:66<<10], "amount": 1}), 413, "payload_too_large")
+	p.refused(p.post("/v1/screen", obj{"token": "t", "amount": 1}, header("Content-Encoding", "gzip")), 415, "unsupported_encoding")
 	a := p.post("/v1/screen", obj{"token": filler[:60<<10], "amount": 1})
 	p.expect(a.status == 200, "a screening body of 60 KiB: status %d, want 200", a.status)
 	a = p.post("/v1/agents/register", obj{"agentName": filler[:200<<10]})

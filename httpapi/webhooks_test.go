@@ -280,10 +280,24 @@ func TestDeliveriesOverHTTP(t *testing.T) {
 func TestWebhooksFill(t *testing.T) {
 	n := newTestNode(t)
 	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "Acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
-	for range 32 {
-		answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
+	for i := range 32 {
+		answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", `{"url":"https://hooks.example.com/`+strconv.Itoa(i)+`"}`), 201)
 	}
 	refused(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 409, "limit_reached")
+}
+
+// A program that makes its webhook anew at each start is told the one that is there.
+func TestWebhookIsMadeOnce(t *testing.T) {
+	n := newTestNode(t)
+	n.addKey(wire.APIKey{ID: "key_acme_admin", Owner: "Acme", Roles: wire.RoleOperator}, testSecret("acmeadmin"))
+	first := answer(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 201)
+	again := answer(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 409)
+	require.Equal(t, "already_exists", textOf(again, "code"))
+	require.Equal(t, textOf(first, "webhookId"), textOf(again, "webhookId"))
+	answer(t, n.do("admin", "POST", "/v1/webhooks", `{"url":"https://hooks.example.com/in","types":["hold.*"]}`), 201)
+	answer(t, n.do("acmeadmin", "POST", "/v1/webhooks", hookBody), 201)
+	answer(t, n.do("admin", "DELETE", "/v1/webhooks/"+textOf(first, "webhookId"), ""), 200)
+	answer(t, n.do("admin", "POST", "/v1/webhooks", hookBody), 201)
 }
 
 // dialLoopback lets these tests connect to this machine only.

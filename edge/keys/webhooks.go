@@ -2,6 +2,7 @@ package keys
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 
 	"railguard/edge"
@@ -38,8 +39,17 @@ func ReadNewWebhook(j *edge.Judge, f *strictjson.Fields, check URLCheck) (NewWeb
 	return NewWebhook{hook}, err
 }
 
-// Record builds the record.
+// Record builds the record. A program that makes its webhook anew whenever it starts must not be told
+// everything twice, so a second one of the same owner, with the same URL and types, is refused.
 func (n *NewWebhook) Record(j *edge.Judge) (*wire.WebhookPut, error) {
+	for _, hook := range j.Terms.Settings.Webhooks {
+		if hook.Owner == j.Caller().Owner && hook.URL == n.hook.URL && slices.Equal(hook.Types, n.hook.Types) {
+			refusal := edge.Refuse("already_exists", "there is a webhook with this URL and these types")
+			refusal.Changeable = true
+			refusal.Extra.Text("webhookId", "whk_"+strconv.FormatUint(uint64(hook.ID), 10))
+			return nil, refusal
+		}
+	}
 	return buildWebhook(j, &n.hook, "", wire.WebhookPut{Op: wire.WebhookCreate, Webhook: n.hook})
 }
 

@@ -63,6 +63,7 @@ var CodeTable = []codeText{
 	{"permit_expired", 409, "The permit has ended. A confirmation of its payment gives another one."},
 	{"permit_used", 409, "The payment of this permit was redeemed or settled already; redeemedAt says when. A retry with the Idempotency-Key of the first call gets its answer."},
 	{"already_dispositioned", 409, "The transaction has a disposition already."},
+	{"already_exists", 409, "There is one like it already. The body has its id."},
 	{"already_open", 409, "The transaction has such a report or case already, and it is open."},
 	{"did_not_go_ahead", 409, "The payment was not made, so no money has gone."},
 	{"narrative_changed", 409, "Somebody has written another narrative since it was read: read it again."},

@@ -159,7 +159,7 @@ var evidenceOperations = []Operation{
 		}{}, Example: `{"url": "https://hooks.example.com/railguard", "types": ["screen.block", "hold.*"]}`},
 		Answers:  []Answer{{Status: 201, Text: "Created.", Of: WebhookChange{}, Headers: "Replayed"}},
 		Refusals: "409",
-		Codes:    Codes{409: "limit_reached", 422: "unknown_field missing_field invalid_field"},
+		Codes:    Codes{409: "limit_reached already_exists", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
 		Name: "getWebhook", Route: "GET /v1/webhooks/{id}", Tag: "webhooks", Scope: Owner, Roles: "admin", Outsiders: "operator",

@@ -246,5 +246,7 @@ func TestAllClocksLeapAtAStart(t *testing.T) {
 	}
 	g.awaitReady()
 	later := propose(t, g.leader(), wire.KindRegister, register("later"))
-	require.Greater(t, later.Time-after.Time, 71*engine.Hour)
+	// Until the leader has heard the others' clocks anew its stamps may lean by a tenth of what passed, which they
+	// catch up within minutes.
+	require.Greater(t, later.Time-after.Time, 3*engine.DayLength/slewShare*(slewShare-1)-engine.Hour)
 }

@@ -77,6 +77,6 @@ func (b *between) alters(change func(path string, body []byte) []byte) {
 // behind opens a window at a balancer.
 func (s *site) behind(b *between) *tab {
 	w := s.window(0)
-	w.origin = b.URL
+	w.before, w.origin = w.origin, b.URL
 	return w
 }

@@ -82,7 +82,7 @@ func TestForesightPages(t *testing.T) {
 	require.Contains(t, w.value("location.pathname"), d.limit)
 
 	// Another node fetches the trial from the node that has it. The edit is still there.
-	w.origin = "http://" + s.Nodes[2].HTTP
+	w.before, w.origin = w.origin, "http://"+s.Nodes[2].HTTP
 	w.at("/foresight", "Foresight")
 	w.pick("tbody a", "UTC")
 	w.shows("#outcome", "1 of 15 payments")

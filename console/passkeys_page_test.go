@@ -34,7 +34,7 @@ func TestPasskeysInTheBrowser(t *testing.T) {
 	d := s.morning()
 	key := s.call(0, s.Key, "POST", "/admin/keys", `{"name":"Olga","person":"Olga","roles":"reviewer,policy,auditor"}`, 201)["key"].(string)
 	w := s.window(0)
-	w.origin = strings.Replace(w.origin, "127.0.0.1", "localhost", 1)
+	w.before, w.origin = w.origin, strings.Replace(w.origin, "127.0.0.1", "localhost", 1)
 	w.authenticator()
 	w.signIn(key)
 	w.at("/passkeys", "Passkeys")

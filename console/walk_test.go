@@ -45,7 +45,7 @@ func TestOfficersDay(t *testing.T) {
 	// Changes made elsewhere show up without a reload, and another node accepts the same
 	// session.
 	w.shows("#totals", "Nothing is waiting")
-	w.origin = "http://" + s.Nodes[1].HTTP
+	w.before, w.origin = w.origin, "http://"+s.Nodes[1].HTTP
 	w.at("/queue", "Queue")
 	w.click(".menu summary")
 	w.click(".menu button")

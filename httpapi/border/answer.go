@@ -274,7 +274,7 @@ func (s *Stream) Begin() {
 func (s *Stream) finish() {
 	if s.packer != nil {
 		_ = s.packer.Close() // A caller that went away is not our fault.
-		packers.Put(s.packer)
+		keepPacker(s.packer)
 		s.packer = nil
 	}
 }

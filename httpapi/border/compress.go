@@ -92,6 +92,12 @@ func (c *Request) writePacked(a *Answer) {
 	if err == nil {
 		_ = packer.Close() // A caller that went away is not our fault.
 	}
+	keepPacker(packer)
+}
+
+// keepPacker gives a packer back. It forgets the connection that it wrote to.
+func keepPacker(packer *gzip.Writer) {
+	packer.Reset(io.Discard)
 	packers.Put(packer)
 }
 

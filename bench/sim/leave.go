@@ -91,11 +91,16 @@ func (h *History) beginLeave(host *Host, l *leave) *Op {
 
 // repeatLeave asks once more with the key of an acknowledged call, under its name. Whoever gets an
 // answer gets the first one: the comparison of calls and leaves knows both under one name, and to
-// none of them the state may say that the payment is used.
-func (h *History) repeatLeave(ctx context.Context, host *Host, l *leave) {
+// none of them the state may say that the payment is used. The first answer stands even if the agent
+// was revoked meanwhile, so that an answer which is replayed counts from the beginning of the first call.
+func (h *History) repeatLeave(ctx context.Context, host *Host, l *leave, first *Op) {
 	op := h.beginLeave(host, l)
 	if body := h.leaveRecord(host, l); body != nil {
-		if err := op.try(ctx, host, body); err == nil || errors.Is(err, errRefusedByState) {
+		err := op.try(ctx, host, body)
+		if err == nil && op.Data == nil {
+			op.Start = first.Start
+		}
+		if err == nil || errors.Is(err, errRefusedByState) {
 			h.finish(op, err)
 		}
 	}
@@ -139,7 +144,7 @@ func (l *load) takeLeave(ctx context.Context, at func(try int) *Host, random *ra
 	default:
 		asked.idem = keyOf(name)
 		if op := l.history.InsistOnLeave(ctx, at, asked, l.stop); op.Err == nil {
-			l.history.repeatLeave(ctx, at(random.IntN(4)), asked)
+			l.history.repeatLeave(ctx, at(random.IntN(4)), asked, op)
 		}
 	}
 }

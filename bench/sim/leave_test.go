@@ -178,6 +178,33 @@ func (w *World) redeemed(t *testing.T, h *History, name string, seconds uint32) 
 	return paid
 }
 
+// TestFirstAnswerOutlivesRevocation: a payment is redeemed with a key and its agent is revoked. Whoever asks
+// again with that key gets the first answer, which went through before the revocation.
+func TestFirstAnswerOutlivesRevocation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := NewWorld(t, 79, 3), &History{}
+		w.StartAll()
+		defer w.StopAll()
+		prepare(w, h)
+		never := make(chan struct{})
+		at := func(try int) *Host { return w.hosts[try%3] }
+		paid := h.Pay(t.Context(), at, payment{name: "paid", agent: outcast, amount: engine.Dollar, idem: keyOf("paid")}, never)
+		require.NoError(t, paid.Err)
+		asked := &leave{of: paid, op: wire.PayRedeem, name: "redeem", idem: keyOf("redeem")}
+		first := h.InsistOnLeave(t.Context(), at, asked, never)
+		require.NoError(t, first.Err)
+		require.Equal(t, "PROCEED", first.Verdict)
+		require.NoError(t, h.Revoke(t.Context(), w.hosts[0], outcast, "revoke").Err)
+		time.Sleep(time.Second)
+		h.repeatLeave(t.Context(), at(1), asked, first)
+		again := h.ops[len(h.ops)-1]
+		require.Nil(t, again.Data, "the answer is a replay")
+		require.Equal(t, first.Leaf, again.Leaf)
+		w.AwaitEqual(time.Minute)
+		h.CheckAll(t, w, spendLimits)
+	})
+}
+
 // alertsOf counts the leaves that tell that a payment is unresolved.
 func (w *World) alertsOf(t *testing.T, record uint64) (count int) {
 	view, err := w.hosts[0].Node().View(t.Context(), 0)

@@ -75,17 +75,27 @@ func at(value any, path ...any) any {
 
 type alertRule struct {
 	Alert, Expr, For    string
+	Record              string // Of a rule that computes a series for others.
 	Labels, Annotations map[string]string
 }
 
 func alertRules(t *testing.T) []alertRule {
-	var file struct {
-		Groups []struct{ Rules []alertRule }
-	}
-	require.NoError(t, yaml.Unmarshal([]byte(text(t, "deploy/prometheus/alerts.yml")), &file))
 	var all []alertRule
-	for _, group := range file.Groups {
-		all = append(all, group.Rules...)
+	for _, path := range []string{"alerts.yml", "objectives.yml"} {
+		var file struct {
+			Groups []struct{ Rules []alertRule }
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(text(t, "deploy/prometheus/"+path)), &file))
+		for _, group := range file.Groups {
+			for _, rule := range group.Rules {
+				if rule.Alert != "" {
+					all = append(all, rule)
+					continue
+				}
+				require.NotEmpty(t, rule.Record)
+				requireMetrics(t, rule.Expr, rule.Record)
+			}
+		}
 	}
 	require.NotEmpty(t, all)
 	return all
@@ -163,7 +173,7 @@ func TestDashboardsShowWhatIsAskedFor(t *testing.T) {
 func TestDashboardsAskWhatIsExposed(t *testing.T) {
 	files, err := filepath.Glob("deploy/grafana/*.json")
 	require.NoError(t, err)
-	require.Len(t, files, 3)
+	require.Len(t, files, 4)
 	for _, file := range files {
 		var board struct {
 			UID    string
@@ -188,7 +198,7 @@ func TestDashboardsAskWhatIsExposed(t *testing.T) {
 // Every alert has a case in which it fires and one in which it does not.
 // TestPromtoolTakesTheAlerts runs the cases.
 func TestEveryAlertHasCases(t *testing.T) {
-	var file struct {
+	type tests struct {
 		Tests []struct {
 			Cases []struct {
 				Alert  string      `yaml:"alertname"`
@@ -196,25 +206,28 @@ func TestEveryAlertHasCases(t *testing.T) {
 			} `yaml:"alert_rule_test"`
 		}
 	}
+	var file, more tests
 	require.NoError(t, yaml.Unmarshal([]byte(text(t, "deploy/prometheus/alerts_test.yml")), &file))
+	require.NoError(t, yaml.Unmarshal([]byte(text(t, "deploy/prometheus/objectives_test.yml")), &more))
 	fires, rests := map[string]bool{}, map[string]bool{}
-	for _, test := range file.Tests {
+	for _, test := range append(file.Tests, more.Tests...) {
 		for _, one := range test.Cases {
 			fires[one.Alert] = fires[one.Alert] || len(one.Expect) > 0
 			rests[one.Alert] = rests[one.Alert] || len(one.Expect) == 0
 		}
 	}
 	for _, rule := range alertRules(t) {
-		require.True(t, fires[rule.Alert], "deploy/prometheus/alerts_test.yml has no case in which %s fires", rule.Alert)
-		require.True(t, rests[rule.Alert], "deploy/prometheus/alerts_test.yml has no case in which %s rests", rule.Alert)
+		require.True(t, fires[rule.Alert], "no file of tests has a case in which %s fires", rule.Alert)
+		require.True(t, rests[rule.Alert], "no file of tests has a case in which %s rests", rule.Alert)
 	}
 	require.Len(t, fires, len(alertRules(t)), "a case of an alert that there is not")
 }
 
 func TestPromtoolTakesTheAlerts(t *testing.T) {
 	t.Parallel()
-	tool(t, "deploy/prometheus", "promtool", "check", "rules", "alerts.yml")
+	tool(t, "deploy/prometheus", "promtool", "check", "rules", "alerts.yml", "objectives.yml")
 	tool(t, "deploy/prometheus", "promtool", "test", "rules", "alerts_test.yml")
+	tool(t, "deploy/prometheus", "promtool", "test", "rules", "objectives_test.yml")
 	tool(t, "deploy/prometheus", "promtool", "check", "config", "--syntax-only", "prometheus.yml")
 }
 

@@ -66,10 +66,11 @@ test: ## Run all tests, those of the benches and of the Go client too; of the ro
 	(cd client && $(GO) test ./...) || failed=1; \
 	[ -z "$$failed" ]
 
-test-all: ## Run all tests in their whole form, as CI does (SEEDS as for sim)
+test-all: ## Run all tests in their whole form, as CI does, and hold rooms to tests of their own (SEEDS as for sim)
 	failed=; \
-	$(GO) test -timeout 30m ./... || failed=1; \
 	$(SIM) $(if $(SEEDS),RAILGUARD_SIM_SEEDS=$(SEEDS)) nice -n 19 $(BENCH) -timeout 60m ./sim & simulated=$$!; \
+	.ci/coverage || failed=1; \
+	$(GO) test -timeout 30m $$(.ci/coverage others) || failed=1; \
 	$(BENCH) -timeout 30m $(OTHER_BENCHES) || failed=1; \
 	$(BENCH) -timeout 30m ./chaos || failed=1; \
 	wait $$simulated || failed=1; \
@@ -86,8 +87,9 @@ race: ## Run the tests of everything concurrent under the race detector
 	failed=; \
 	export CGO_ENABLED=1; \
 	raft=$$(.ci/racefree bin/race) || exit 1; \
-	$(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_ALONE)' ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
-	$(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster || failed=1; \
+	$(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster & group=$$!; \
+	nice -n 5 $(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_ALONE)' ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
+	wait $$group || failed=1; \
 	[ -z "$$failed" ]
 
 house: ## Check the house law alone

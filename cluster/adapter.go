@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -71,7 +72,7 @@ func (a *adapter) applyEntry(log *raft.Log) any {
 	if a.halted.Load() {
 		return errHalted
 	}
-	out := &a.effects
+	out, began := &a.effects, time.Now()
 	before := out.Time
 	a.mu.Lock()
 	a.machine.Apply(log.Index, log.Term, log.Data, out)
@@ -95,7 +96,7 @@ func (a *adapter) applyEntry(log *raft.Log) any {
 	}
 	a.digester.watchEntry(a, out, before)
 	a.state.progress.advanceTo(log.Index)
-	a.waiters.takeApplied(log.Term, results)
+	a.waiters.takeApplied(log.Term, results, began)
 	return results
 }
 

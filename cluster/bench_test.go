@@ -145,10 +145,10 @@ func BenchmarkAdmit(b *testing.B) {
 	body := make([]byte, 300)
 	var attempts []attempt
 	for b.Loop() {
-		p, err := w.admitRecord(wire.KindScreen, body)
+		p, err := w.admitRecord(wire.KindScreen, body, nil)
 		require.NoError(b, err)
 		attempts = w.takeAttempts(1, 1, 1<<20, attempts[:0])
-		w.takeApplied(1, []wire.Result{{Code: wire.Applied, Origin: 1, Seq: attempts[0].seq}})
+		w.takeApplied(1, []wire.Result{{Code: wire.Applied, Origin: 1, Seq: attempts[0].seq}}, time.Now())
 		<-p.answer
 	}
 }

@@ -92,7 +92,7 @@ func TestOverloadIsTurnedAway(t *testing.T) {
 	c := &handClock{}
 	w := newWaiters(1, 0, c)
 	offer := func(kind wire.Kind) error {
-		_, err := w.admitRecord(kind, nil)
+		_, err := w.admitRecord(kind, nil, nil)
 		return err
 	}
 	takeOne := func() {

@@ -31,14 +31,14 @@ func TestWaitersMany(t *testing.T) {
 	attempts := takeAll(w, 3)
 	require.Len(t, attempts, 3)
 	for i, at := range []int{2, 0} {
-		w.takeApplied(3, result(w, attempts[at].seq, wire.Applied, 3))
+		w.takeApplied(3, result(w, attempts[at].seq, wire.Applied, 3), time.Now())
 		require.Equal(t, 2-i, together.left)
 	}
-	w.takeApplied(3, result(w, attempts[1].seq, wire.Fenced, 3)) // The attempt comes to nothing and is made again.
+	w.takeApplied(3, result(w, attempts[1].seq, wire.Fenced, 3), time.Now()) // The attempt comes to nothing and is made again.
 	again := takeAll(w, 3)
 	require.Len(t, again, 1)
 	require.Empty(t, together.done)
-	w.takeApplied(3, result(w, again[0].seq, wire.Stale, 3))
+	w.takeApplied(3, result(w, again[0].seq, wire.Stale, 3), time.Now())
 	<-together.done
 	require.Equal(t, wire.Applied, proposals[0].got.result.Code)
 	require.Equal(t, wire.Stale, proposals[1].got.result.Code)
@@ -53,14 +53,14 @@ func TestWaitersManyAbandoned(t *testing.T) {
 	errs := make([]error, 3)
 	proposals, together := w.admitMany(wire.KindScreen, bodies(3), errs)
 	sent := w.takeAttempts(3, 2, engine.EntryMax, nil)
-	w.takeApplied(3, result(w, sent[0].seq, wire.Applied, 3))
+	w.takeApplied(3, result(w, sent[0].seq, wire.Applied, 3), time.Now())
 	w.abandonMany(proposals, wire.ErrNoLeader)
 	<-together.done
 	require.NoError(t, proposals[0].got.err)
 	require.ErrorIs(t, proposals[1].got.err, wire.ErrUnknown)
 	require.ErrorIs(t, proposals[2].got.err, wire.ErrNoLeader)
 	require.Empty(t, takeAll(w, 3), "what was given up is not proposed")
-	w.takeApplied(3, result(w, sent[1].seq, wire.Applied, 3)) // The result comes too late for the caller.
+	w.takeApplied(3, result(w, sent[1].seq, wire.Applied, 3), time.Now()) // The result comes too late for the caller.
 	require.Zero(t, w.countWaiting())
 }
 

@@ -16,6 +16,7 @@ import (
 	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
+	"railguard/cluster/timing"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -393,7 +394,7 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 
 // proposeAnyway is Propose without the checks that turn callers away.
 func (n *Node) proposeAnyway(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
-	p, err := n.waiters.admitRecord(kind, body)
+	p, err := n.waiters.admitRecord(kind, body, timing.StepsOf(ctx))
 	if err != nil {
 		return wire.Result{}, err
 	}

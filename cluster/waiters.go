@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"sync"
+	"time"
 
+	"railguard/cluster/timing"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -52,10 +54,11 @@ type proposal struct {
 	seq      uint64 // Number of the present attempt.
 	term     uint64 // Term of the present attempt.
 	enqueued engine.Time
-	queued   bool        // It has had a place in the queue.
-	answer   chan answer // Has room for one answer; nil for a proposal with a gathering.
-	together *gathering  // The gathering of one caller's several proposals.
-	got      answer      // The answer, for a proposal with a gathering that is done.
+	queued   bool          // It has had a place in the queue.
+	answer   chan answer   // Has room for one answer; nil for a proposal with a gathering.
+	together *gathering    // The gathering of one caller's several proposals.
+	steps    *timing.Steps // Written while the proposal has no answer; nil: nobody wants them.
+	got      answer        // The answer, for a proposal with a gathering that is done.
 }
 
 // attempt is one try of one proposal, taken out of the queue.
@@ -160,9 +163,9 @@ func (w *waiters) wakeOwner() {
 	}
 }
 
-// admitRecord queues a record. If it returns an error, nothing happened.
-func (w *waiters) admitRecord(kind wire.Kind, body []byte) (*proposal, error) {
-	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic()}
+// admitRecord queues a record. If it returns an error, nothing happened. steps may be nil.
+func (w *waiters) admitRecord(kind wire.Kind, body []byte, steps *timing.Steps) (*proposal, error) {
+	p := &proposal{kind: kind, body: body, answer: make(chan answer, 1), enqueued: w.clock.Monotonic(), steps: steps}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.checkRoom(kind, recordFrame+len(body), kind == wire.KindScreen && w.tooSlow(p.enqueued)); err != nil {
@@ -221,6 +224,9 @@ func (w *waiters) takeAttempts(term uint64, countMax, bytesMax int, into []attem
 			w.seq++
 			p.state, p.seq, p.term = proposalSent, w.seq, term
 			w.sent[p.seq] = p
+			if p.steps != nil {
+				*p.steps = timing.Steps{Taken: time.Now(), Attempts: p.steps.Attempts + 1}
+			}
 			into = append(into, attempt{seq: p.seq, kind: p.kind, body: p.body})
 			countMax--
 			bytesMax -= size
@@ -272,11 +278,11 @@ func (w *waiters) giveBackAttempts(attempts []attempt) {
 }
 
 // takeApplied answers proposals with the results of an entry of the own log. term is the
-// entry's.
-func (w *waiters) takeApplied(term uint64, results []wire.Result) {
+// entry's, and began is when it began to be applied.
+func (w *waiters) takeApplied(term uint64, results []wire.Result, began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settleResults(results)
+	w.settleResults(results, began)
 	if term > w.term {
 		w.term = term
 		w.fenceTerm(term)
@@ -287,10 +293,11 @@ func (w *waiters) takeApplied(term uint64, results []wire.Result) {
 func (w *waiters) takeReplied(results []wire.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settleResults(results)
+	w.settleResults(results, time.Time{})
 }
 
-func (w *waiters) settleResults(results []wire.Result) {
+// settleResults answers proposals. began is when this node began to apply their entry; zero: it did not yet.
+func (w *waiters) settleResults(results []wire.Result, began time.Time) {
 	requeued := false
 	for i := range results {
 		r := &results[i]
@@ -306,6 +313,9 @@ func (w *waiters) settleResults(results []wire.Result) {
 			w.requeueProposal(p)
 			requeued = true
 			continue
+		}
+		if p.steps != nil {
+			p.steps.Committed = began
 		}
 		w.answerProposal(p, answer{result: *r})
 	}

@@ -16,7 +16,7 @@ import (
 func newTestWaiters() *waiters { return newWaiters(7, 100, SystemClock()) }
 
 func admit(t *testing.T, w *waiters, kind wire.Kind) *proposal {
-	p, err := w.admitRecord(kind, []byte("body"))
+	p, err := w.admitRecord(kind, []byte("body"), nil)
 	require.NoError(t, err)
 	return p
 }
@@ -53,9 +53,9 @@ func TestWaitersOwnLogAnswers(t *testing.T) {
 	require.EqualValues(t, 101, attempts[0].seq)
 	foreign := result(w, attempts[0].seq, wire.Applied, 3)
 	foreign[0].Origin++
-	w.takeApplied(3, foreign)
+	w.takeApplied(3, foreign, time.Now())
 	requireNoAnswer(t, p)
-	w.takeApplied(3, result(w, attempts[0].seq, wire.Applied, 3))
+	w.takeApplied(3, result(w, attempts[0].seq, wire.Applied, 3), time.Now())
 	requireAnswer(t, p, wire.Applied, nil)
 	w.takeReplied(result(w, attempts[0].seq, wire.Applied, 3)) // The reply comes after the log's result.
 	require.Empty(t, p.answer)
@@ -67,12 +67,12 @@ func TestWaitersFencedIsTriedAgain(t *testing.T) {
 	w := newTestWaiters()
 	p := admit(t, w, wire.KindScreen)
 	first := takeAll(w, 3)
-	w.takeApplied(4, result(w, first[0].seq, wire.Fenced, 4))
+	w.takeApplied(4, result(w, first[0].seq, wire.Fenced, 4), time.Now())
 	requireNoAnswer(t, p)
 	second := takeAll(w, 4)
 	require.Len(t, second, 1)
 	require.NotEqual(t, first[0].seq, second[0].seq)
-	w.takeApplied(4, result(w, second[0].seq, wire.Applied, 4))
+	w.takeApplied(4, result(w, second[0].seq, wire.Applied, 4), time.Now())
 	requireAnswer(t, p, wire.Applied, nil)
 }
 
@@ -82,21 +82,21 @@ func TestWaitersHigherTermFrees(t *testing.T) {
 	w := newTestWaiters()
 	p := admit(t, w, wire.KindScreen)
 	first := takeAll(w, 3)
-	w.takeApplied(3, nil)
+	w.takeApplied(3, nil, time.Now())
 	require.Empty(t, takeAll(w, 3), "an entry of its own term frees nothing")
-	w.takeApplied(5, nil)
+	w.takeApplied(5, nil, time.Now())
 	second := takeAll(w, 5)
 	require.Len(t, second, 1)
-	w.takeApplied(5, result(w, first[0].seq, wire.Fenced, 5))
+	w.takeApplied(5, result(w, first[0].seq, wire.Fenced, 5), time.Now())
 	require.Empty(t, takeAll(w, 5), "the second attempt is still under way")
-	w.takeApplied(5, result(w, second[0].seq, wire.Applied, 5))
+	w.takeApplied(5, result(w, second[0].seq, wire.Applied, 5), time.Now())
 	requireAnswer(t, p, wire.Applied, nil)
 }
 
 func TestWaitersNothingTakenInAnOldTerm(t *testing.T) {
 	w := newTestWaiters()
 	admit(t, w, wire.KindScreen)
-	w.takeApplied(5, nil)
+	w.takeApplied(5, nil, time.Now())
 	require.Empty(t, takeAll(w, 4))
 	require.Len(t, takeAll(w, 5), 1)
 }
@@ -113,7 +113,7 @@ func TestWaitersGiveBackKeepsOrder(t *testing.T) {
 	w.giveBackAttempts(first) // Giving back twice is harmless.
 	second := takeAll(w, 3)
 	require.Len(t, second, 301)
-	w.takeApplied(3, result(w, second[300].seq, wire.Applied, 3))
+	w.takeApplied(3, result(w, second[300].seq, wire.Applied, 3), time.Now())
 	requireAnswer(t, last, wire.Applied, nil)
 }
 
@@ -149,20 +149,20 @@ func TestWaitersBounds(t *testing.T) {
 	w := newTestWaiters()
 	screens := engine.WaitingMax - engine.WaitingMax/reservedShare
 	for range screens {
-		_, err := w.admitRecord(wire.KindScreen, nil)
+		_, err := w.admitRecord(wire.KindScreen, nil, nil)
 		require.NoError(t, err)
 	}
-	_, err := w.admitRecord(wire.KindScreen, nil)
+	_, err := w.admitRecord(wire.KindScreen, nil, nil)
 	require.ErrorIs(t, err, wire.ErrOverloaded)
 	for range engine.WaitingMax - screens {
-		_, err := w.admitRecord(wire.KindDisposition, nil)
+		_, err := w.admitRecord(wire.KindDisposition, nil, nil)
 		require.NoError(t, err, "other records have room of their own")
 	}
-	_, err = w.admitRecord(wire.KindDisposition, nil)
+	_, err = w.admitRecord(wire.KindDisposition, nil, nil)
 	require.ErrorIs(t, err, wire.ErrOverloaded)
 	w.failQueued(wire.ErrNoLeader)
 	require.Zero(t, w.countWaiting())
-	_, err = w.admitRecord(wire.KindScreen, nil)
+	_, err = w.admitRecord(wire.KindScreen, nil, nil)
 	require.NoError(t, err)
 }
 
@@ -171,7 +171,7 @@ func TestWaitersBytesBound(t *testing.T) {
 	body := make([]byte, engine.RecordMax)
 	var admitted int
 	for {
-		if _, err := w.admitRecord(wire.KindDisposition, body); err != nil {
+		if _, err := w.admitRecord(wire.KindDisposition, body, nil); err != nil {
 			require.ErrorIs(t, err, wire.ErrOverloaded)
 			break
 		}
@@ -183,7 +183,7 @@ func TestWaitersBytesBound(t *testing.T) {
 func TestWaitersTakeWithinBytes(t *testing.T) {
 	w := newTestWaiters()
 	for range 3 {
-		_, err := w.admitRecord(wire.KindRegister, make([]byte, 100))
+		_, err := w.admitRecord(wire.KindRegister, make([]byte, 100), nil)
 		require.NoError(t, err)
 	}
 	two := 2 * (100 + recordFrame)
@@ -200,7 +200,7 @@ func TestWaitersEnd(t *testing.T) {
 	w.endAll()
 	requireAnswer(t, sent, 0, wire.ErrUnknown)
 	requireAnswer(t, queued, 0, wire.ErrShuttingDown)
-	_, err := w.admitRecord(wire.KindScreen, nil)
+	_, err := w.admitRecord(wire.KindScreen, nil, nil)
 	require.ErrorIs(t, err, wire.ErrShuttingDown)
 }
 

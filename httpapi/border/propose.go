@@ -31,7 +31,9 @@ func (c *Request) Propose(p Proposal) (wire.Result, error) {
 		if err != nil {
 			return none, err
 		}
-		result, err := c.border.deps.Proposer.Propose(c.ctx, p.Kind, wire.Encode(record))
+		body := wire.Encode(record)
+		result, err := c.border.deps.Proposer.Propose(c.proposalContext(), p.Kind, body)
+		c.walk.Logged()
 		if err != nil {
 			return none, ProposalError(err)
 		}

@@ -162,6 +162,8 @@ var Help = map[string]string{
 	"railguard_token_cache_entries":                      "Verified tokens remembered.",
 	"railguard_token_cache_hits_total":                   "Tokens found among those verified.",
 	"railguard_token_cache_misses_total":                 "Tokens verified anew.",
+	"railguard_traces_dropped_total":                     "Sampled calls whose trace was dropped: the collector is away, or too many came.",
+	"railguard_traces_sent_total":                        "Sampled calls whose trace the collector took.",
 	"railguard_webhook_attempt_seconds":                  "Time of an attempt that was received.",
 	"railguard_webhook_attempts_total":                   "Attempts to send an event to a webhook, by what came of them.",
 	"railguard_webhook_behind_leaves":                    "Leaves that the webhook furthest back is behind, on the leader; most leaves are no events.",

@@ -22,7 +22,7 @@ OTHERS = $$($(GO) list ./... | grep -vE '/(ofac/feed|cluster|cmd/railguard)$$$$'
 OTHER_BENCHES = $$($(GO) -C bench list ./... | grep -vE '/(chaos|sim)$$$$')
 SIM := GOGC=800 GODEBUG=tracebacklabels=1
 
-.PHONY: help build build-bench module-path judge judge-node run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-check
+.PHONY: help build build-bench module-path judge judge-node run quick test test-all coverage race house lint fuzz walk bench soak bench-go golden golden-release conformance redteam names-eval sim mutants overspend rejoin scale backtest retro chaos-short chaos-mixed chaos screenshots image release release-key release-check
 
 # Tools have a module of their own, so that their dependencies are not the service's.
 TOOL := $(GO) tool -modfile=.ci/tools/go.mod
@@ -164,7 +164,7 @@ screenshots: ## Draw the console's pages, light and dark, into docs/images (need
 	@mkdir -p docs/images
 	RAILGUARD_SCREENSHOTS=$(CURDIR)/docs/images $(GO) test -count=1 -timeout 15m -run TestScreenshots ./console
 
-release: ## Static binaries of VERSION for TARGETS in DIST (dist/), the page of the second judge, checksums and a bill of materials
+release: ## Static binaries of VERSION for TARGETS in DIST (dist/), the page of the second judge, checksums, signed with KEY, and a bill of materials
 	@rm -rf $(DIST) && mkdir -p $(DIST)
 	@$(RELEASE) $(GO) run ./.ci/judge -version $(VERSION) -page $(abspath $(DIST))/railguard-$(VERSION)-judge.html
 	@for target in $(TARGETS); do \
@@ -173,6 +173,10 @@ release: ## Static binaries of VERSION for TARGETS in DIST (dist/), the page of 
 	  $(GO) run ./.ci/sbom -version $(VERSION) $(DIST)/$$name > $(DIST)/$$name.cdx.json || exit 1; \
 	done
 	@cd $(DIST) && sha256sum railguard-* > SHA256SUMS && cat SHA256SUMS
+	@[ -z "$(KEY)" ] || $(TOOL) minisign -S -s $(abspath $(KEY)) $(if $(UNLOCKED),-W) -t "railguard $(VERSION)" -m $(abspath $(DIST))/SHA256SUMS
+
+release-key: ## Make the pair of keys that signs releases (KEY=secret file, kept off the repository; the public half becomes docs/release.pub)
+	$(TOOL) minisign -G -s $(KEY) -p docs/release.pub
 
 image: ## Build the container image and start it: with Docker, else by the Dockerfile's own steps (needs root)
 	if docker info >/dev/null 2>&1; then \
@@ -182,9 +186,11 @@ image: ## Build the container image and start it: with Docker, else by the Docke
 	  $(GO) -C .ci/image build -o $(CURDIR)/bin/image . && ./bin/image -version $(VERSION); \
 	fi
 
-release-check: ## Build a release twice, the second time in another folder with an empty cache, and compare
+release-check: ## Build a release twice, the second time in another folder with an empty cache, compare, and check a signature
 	@work=$$(mktemp -d) && trap 'chmod -R u+w '$$work' && rm -rf '$$work EXIT && \
-	$(MAKE) --no-print-directory release DIST=$$work/first && \
+	$(TOOL) minisign -G -W -s $$work/key -p $$work/key.pub >/dev/null && \
+	$(MAKE) --no-print-directory release DIST=$$work/first KEY=$$work/key UNLOCKED=yes && \
+	$(TOOL) minisign -V -p $$work/key.pub -m $$work/first/SHA256SUMS && \
 	mkdir $$work/source && git ls-files -z | tar -c --null -T - | tar -x -C $$work/source && \
 	GOCACHE=$$work/cache $(MAKE) --no-print-directory -C $$work/source release DIST=$$work/second && \
 	diff $$work/first/SHA256SUMS $$work/second/SHA256SUMS && echo "the same bytes twice"

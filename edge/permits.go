@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"crypto/ecdsa"
+	"crypto"
 	"encoding/json"
 	"math"
 	"slices"
@@ -243,7 +243,7 @@ func (s *signingKeys) WritePermit(m *strictjson.Members, x *leafjson.Screen) err
 }
 
 // permitKey returns the key that signed permits at an instant; nil: it was revoked or retired since.
-func (s *signingKeys) permitKey(at engine.Time) (*ecdsa.PrivateKey, string, error) {
+func (s *signingKeys) permitKey(at engine.Time) (crypto.Signer, string, error) {
 	var signed *wire.SigningKey
 	for _, key := range s.source {
 		if key.For == wire.ForPermits && key.ActivateAt <= at && (key.RevokedAt == 0 || key.RevokedAt > at) {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"encoding/base64"
@@ -123,7 +124,7 @@ func permitKeys(t testing.TB) *signingKeys {
 	require.NoError(t, err)
 	return &signingKeys{
 		genesis: &wire.Genesis{PublicURL: "https://guard.example.org", LogKeys: "guard.example.org/log+1+k"},
-		source:  []*wire.SigningKey{{KID: "pm-v1", For: wire.ForPermits}}, private: map[string]*ecdsa.PrivateKey{"pm-v1": private},
+		source:  []*wire.SigningKey{{KID: "pm-v1", For: wire.ForPermits}}, private: map[string]crypto.Signer{"pm-v1": private},
 	}
 }
 

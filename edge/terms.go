@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"crypto/ecdsa"
+	"crypto"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,7 +36,7 @@ type signingKeys struct {
 	known     []string // The authorities under which this service is known.
 	Verify    *credential.KeySet
 	Permits   *jws.KeySet                  // The keys for permits.
-	private   map[string]*ecdsa.PrivateKey // By kid; only keys that this node could unseal.
+	private   map[string]crypto.Signer // By kid; only keys that this node could unseal.
 	JWKS      []byte
 	JWKSETag  string
 	Err       error // The cluster secret does not open a key, so this node must not be ready.
@@ -90,7 +90,7 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 
 // openSigningKeys unseals the cluster's signing keys and makes the JWKS.
 func (js *Judges) openSigningKeys(settings *fsm.Settings) *signingKeys {
-	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, stretches: settings.LogLines, issuer: settings.Genesis.Issuer, private: make(map[string]*ecdsa.PrivateKey)}
+	s := &signingKeys{source: settings.SigningKeys, genesis: settings.Genesis, stretches: settings.LogLines, issuer: settings.Genesis.Issuer, private: make(map[string]crypto.Signer)}
 	s.scheme, s.known = authoritiesOf(permitIssuer(s.genesis), js.deps.Authorities)
 	if err := js.deps.Secrets.Check(settings.Genesis.SecretCheck); err != nil {
 		s.Err = err
@@ -142,14 +142,14 @@ func (s *signingKeys) publishKeys(keys []*wire.SigningKey) error {
 }
 
 // Signer returns the private key of a kid.
-func (t *Terms) Signer(kid string) (*ecdsa.PrivateKey, error) {
+func (t *Terms) Signer(kid string) (crypto.Signer, error) {
 	if t.Signing == nil {
 		return nil, errNoSigningKey
 	}
 	return t.Signing.signer(kid)
 }
 
-func (s *signingKeys) signer(kid string) (*ecdsa.PrivateKey, error) {
+func (s *signingKeys) signer(kid string) (crypto.Signer, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -2,7 +2,7 @@ package credential
 
 import (
 	"bytes"
-	"crypto/ecdsa"
+	"crypto"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -74,7 +74,7 @@ func (c *Credential) Check() error {
 
 // Mint returns the token of a credential, and the credential as the answer shows it: exactly
 // the bytes of the token's vc member. Equal input gives equal bytes.
-func Mint(c *Credential, key *ecdsa.PrivateKey, kid string) (token string, document []byte, err error) {
+func Mint(c *Credential, key crypto.Signer, kid string) (token string, document []byte, err error) {
 	document = c.AppendJSON(nil)
 	payload := c.claimSet(document)
 	if _, err := jws.ReadObject(payload); err != nil {

@@ -3,7 +3,7 @@ package credential
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/ecdsa"
+	"crypto"
 	"encoding/base64"
 	"strconv"
 
@@ -49,7 +49,7 @@ func CompressStatusList(bits []byte) (string, error) {
 func (l *StatusList) Expires() engine.Time { return l.At + 2*l.TTL }
 
 // MintStatusList returns the token of a list. Equal input gives equal bytes.
-func MintStatusList(l *StatusList, key *ecdsa.PrivateKey, kid string) (string, error) {
+func MintStatusList(l *StatusList, key crypto.Signer, kid string) (string, error) {
 	dst := append(make([]byte, 0, len(l.Compressed)+256), `{"sub":`...)
 	dst = jws.AppendQuoted(dst, l.URL)
 	dst = strconv.AppendInt(append(dst, `,"iat":`...), int64(l.At/engine.Second), 10)

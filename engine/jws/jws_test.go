@@ -1,11 +1,13 @@
 package jws_test
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -66,7 +68,7 @@ func TestSignRefuses(t *testing.T) {
 	require.NoError(t, err)
 	for _, test := range []struct {
 		payload, kid string
-		key          *ecdsa.PrivateKey
+		key          crypto.Signer
 		want         error
 	}{
 		{`{}`, "k", other, jws.ErrCurve}, {`{}`, "k", nil, jws.ErrCurve}, {`{}`, "K", testKey(t, "one"), jws.ErrKey},
@@ -74,6 +76,35 @@ func TestSignRefuses(t *testing.T) {
 	} {
 		_, err := jws.Sign([]byte(test.payload), test.key, test.kid, "JWT")
 		require.ErrorIs(t, err, test.want)
+	}
+}
+
+// elsewhere is a key that another program or device has.
+type elsewhere struct {
+	crypto.Signer
+	spoil func(signature []byte) []byte
+}
+
+func (e elsewhere) Sign(random io.Reader, digest []byte, options crypto.SignerOpts) ([]byte, error) {
+	signature, err := e.Signer.Sign(random, digest, options)
+	return e.spoil(signature), err
+}
+
+// TestKeysElsewhere: a key behind crypto.Signer signs as the key itself does, and what is no signature is none.
+func TestKeysElsewhere(t *testing.T) {
+	key := testKey(t, "one")
+	want, err := jws.Sign([]byte(`{}`), key, "k", "JWT")
+	require.NoError(t, err)
+	got, err := jws.Sign([]byte(`{}`), elsewhere{key, func(s []byte) []byte { return s }}, "k", "JWT")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	for name, spoil := range map[string]func([]byte) []byte{
+		"empty": func([]byte) []byte { return nil }, "cut": func(s []byte) []byte { return s[:len(s)-1] }, "more": func(s []byte) []byte { return append(s, 0) },
+		"zero": func([]byte) []byte { return []byte{0x30, 6, 2, 1, 0, 2, 1, 0} }, "negative": func([]byte) []byte { return []byte{0x30, 6, 2, 1, 0x80, 2, 1, 1} },
+		"long": func([]byte) []byte { return append(append([]byte{0x30, 39, 2, 34, 1}, make([]byte, 33)...), 2, 1, 1) },
+	} {
+		_, err := jws.Sign([]byte(`{}`), elsewhere{key, spoil}, "k", "JWT")
+		require.Error(t, err, name)
 	}
 }
 

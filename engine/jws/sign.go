@@ -17,16 +17,19 @@ import (
 // ErrCurve means a key that is not on P-256.
 var ErrCurve = errors.New("not a P-256 key")
 
-// signer signs for the JOSE library with a P-256 key. The library's own signatures would
-// contain randomness.
+// errSignature means that a key gave something that is no signature.
+var errSignature = errors.New("the key gave no signature of P-256")
+
+// signer signs for the JOSE library with a P-256 key, which may be anywhere: crypto.Signer is the port
+// (docs/decisions/0170-keys-in-modules.md). The library's own signatures would contain randomness.
 type signer struct {
-	key *ecdsa.PrivateKey
+	key crypto.Signer
 	kid string
 }
 
 // Public returns the public key. The library takes the kid of the header from it.
 func (s *signer) Public() *jose.JSONWebKey {
-	return &jose.JSONWebKey{Key: &s.key.PublicKey, KeyID: s.kid, Algorithm: Algorithm, Use: "sig"}
+	return &jose.JSONWebKey{Key: s.key.Public(), KeyID: s.kid, Algorithm: Algorithm, Use: "sig"}
 }
 
 // Algs returns ES256 alone.
@@ -37,17 +40,17 @@ func (s *signer) SignPayload(payload []byte, _ jose.SignatureAlgorithm) ([]byte,
 	return SignBytes(payload, s.key)
 }
 
-// SignBytes signs deterministically (ES256 with RFC 6979): crypto/ecdsa does so when it is given no
-// source of randomness. The result is R then S, 32 bytes each.
-func SignBytes(input []byte, key *ecdsa.PrivateKey) ([]byte, error) {
+// SignBytes signs with ES256. It gives the key no source of randomness: crypto/ecdsa signs
+// deterministically then (RFC 6979). The result is R then S, 32 bytes each.
+func SignBytes(input []byte, key crypto.Signer) ([]byte, error) {
 	digest := sha256.Sum256(input)
 	der, err := key.Sign(nil, digest[:], crypto.SHA256)
 	if err != nil {
 		return nil, err
 	}
 	var pair struct{ R, S *big.Int }
-	if rest, err := asn1.Unmarshal(der, &pair); err != nil || len(rest) != 0 {
-		return nil, errors.New("BUG: the library's own signature cannot be read")
+	if rest, err := asn1.Unmarshal(der, &pair); err != nil || len(rest) != 0 || pair.R.Sign() <= 0 || pair.S.Sign() <= 0 || pair.R.BitLen() > 8*coordinateSize || pair.S.BitLen() > 8*coordinateSize {
+		return nil, errSignature
 	}
 	signature := make([]byte, SignatureSize)
 	pair.R.FillBytes(signature[:coordinateSize])
@@ -57,8 +60,11 @@ func SignBytes(input []byte, key *ecdsa.PrivateKey) ([]byte, error) {
 
 // Sign makes a compact JWS with ES256 and the header alg, kid, typ. Equal input gives equal bytes.
 // Errors: ErrContent for a payload that is not UTF-8, ErrKey for a kid that no key can have.
-func Sign(payload []byte, key *ecdsa.PrivateKey, kid, typ string) (string, error) {
-	if key == nil || key.Curve != elliptic.P256() {
+func Sign(payload []byte, key crypto.Signer, kid, typ string) (string, error) {
+	if key == nil {
+		return "", ErrCurve
+	}
+	if public, is := key.Public().(*ecdsa.PublicKey); !is || public.Curve != elliptic.P256() {
 		return "", ErrCurve
 	}
 	if !ValidKeyID(kid) {

@@ -1,7 +1,7 @@
 package permit
 
 import (
-	"crypto/ecdsa"
+	"crypto"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -101,7 +101,7 @@ func (p *Permit) Check() error {
 
 // Sign returns the permit as a compact JWS. Equal input gives equal bytes.
 // Errors: ErrTooLarge, and those of jws.Sign.
-func Sign(p *Permit, key *ecdsa.PrivateKey, kid string) (string, error) {
+func Sign(p *Permit, key crypto.Signer, kid string) (string, error) {
 	token, err := jws.Sign(p.appendClaims(make([]byte, 0, 1024)), key, kid, Type)
 	if err == nil && len(token) > BytesMax {
 		return "", ErrTooLarge

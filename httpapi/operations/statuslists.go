@@ -1,7 +1,7 @@
 package operations
 
 import (
-	"crypto/ecdsa"
+	"crypto"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -130,7 +130,7 @@ func (s *statusTokens) pack(lists *fsm.Statuses, number uint64) (string, error) 
 // statusSigner returns the key that signed credentials when the minute began, so that the
 // minute's lists have one signature. If that key was revoked since, it returns the current
 // key.
-func statusSigner(c *border.Request, at engine.Time) (kid string, key *ecdsa.PrivateKey, err error) {
+func statusSigner(c *border.Request, at engine.Time) (kid string, key crypto.Signer, err error) {
 	settings := c.Settings()
 	active := settings.ActiveKey(at)
 	if active == nil {

@@ -35,7 +35,7 @@ type signingKeys struct {
 	scheme    string   // Of the public address.
 	known     []string // The authorities under which this service is known.
 	Verify    *credential.KeySet
-	Permits   *jws.KeySet                  // The keys for permits.
+	Permits   *jws.KeySet              // The keys for permits.
 	private   map[string]crypto.Signer // By kid; only keys that this node could unseal.
 	JWKS      []byte
 	JWKSETag  string

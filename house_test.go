@@ -105,8 +105,7 @@ var importLaw = map[string][]string{
 	"bench/placegen":            {"ofac/text"},
 	"bench/load":                {"audit", "audit/keyindex", "bench/spec", "cluster/testcluster", "engine", "engine/credential", "engine/jws", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
-	"bench/plan":                {},
-	"bench/names":               {"ofac", "ofac/families", "ofac/feed", "ofac/text"},
+	"bench/plan": {}, "bench/names":               {"ofac", "ofac/families", "ofac/feed", "ofac/text"},
 	"bench/redteam":             {},
 	"bench/spec":                {},
 	"cluster/testcluster":       {}, // The product's tests use it too.

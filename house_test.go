@@ -105,12 +105,12 @@ var importLaw = map[string][]string{
 	"bench/placegen":            {"ofac/text"},
 	"bench/load":                {"audit", "audit/keyindex", "bench/spec", "cluster/testcluster", "engine", "engine/credential", "engine/jws", "fsm", "fsm/wire", "ofac", "ofac/listtest"},
 	"bench/mutants":             {},
-	"bench/plan": {}, "bench/names":               {"ofac", "ofac/families", "ofac/feed", "ofac/text"},
-	"bench/redteam":             {},
-	"bench/spec":                {},
-	"cluster/testcluster":       {}, // The product's tests use it too.
-	"bench/sim":                 {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
-	"httpapi/description":       {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {}, "engine/passkey/passkeytest": {}, "console/signin": {"seal"}, "console/signin/providertest": {},
+	"bench/plan":                {}, "bench/names": {"ofac", "ofac/families", "ofac/feed", "ofac/text"},
+	"bench/redteam":       {},
+	"bench/spec":          {},
+	"cluster/testcluster": {}, // The product's tests use it too.
+	"bench/sim":           {"bench/spec", "cluster", "cluster/backup", "cluster/datadir", "cluster/recovery", "cluster/report", "engine", "fsm", "fsm/leaf", "fsm/wire", "audit", "audit/audittest", "ofac"},
+	"httpapi/description": {"engine"}, "httpapi/reconciliation": {"audit", "audit/reconcile", "audit/reconcile/formats", "cluster/timing", "edge", "engine", "fsm/leaf", "fsm/wire", "httpapi/border", "httpapi/x402", "strictjson"}, "audit/reconcile/formats": {"audit/reconcile", "engine", "strictjson"}, "audit/reconcile": {"audit/merkle", "engine", "fsm/leaf", "fsm/leafjson", "ofac/identifier", "ofac/wallet", "strictjson"}, "httpapi/gateway": {"engine", "engine/jws", "engine/permit", "httpapi/guest", "strictjson"}, "cmd/railguard-judge": {"audit/bundle", "audit/examine", "audit/note"}, "console/browsertest": {}, "engine/vectors": {}, "engine/passkey/passkeytest": {}, "console/signin": {"seal"}, "console/signin/providertest": {},
 }
 
 // externalLaw says which packages may import a foreign module. Only tests may import a module

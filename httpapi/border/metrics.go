@@ -9,7 +9,9 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"railguard/engine"
 	"railguard/fsm"
+	"railguard/fsm/wire"
 )
 
 // Names of this room's metrics. They count over all APIs of a process.
@@ -65,9 +67,28 @@ func (b *Border) RegisterGauges(set *metrics.Set) {
 		set.NewGauge(`railguard_state_rows_max{table="`+table+`"}`, func() float64 { return float64(b.tableFill(i).Most) })
 		set.NewGauge(`railguard_state_rows{table="`+table+`"}`, func() float64 { return float64(b.tableFill(i).Rows) })
 	}
+	set.NewGauge("railguard_keys_ending", func() float64 {
+		return float64(countEnding(b.deps.Published.Settings().Keys, b.deps.Published.LogTime()))
+	})
 	set.NewGauge("railguard_http_in_flight", func() float64 { return float64(b.InFlight.Load()) })
 	set.NewGauge("railguard_judging_waiting", func() float64 { return float64(b.judges.Waiting()) })
 	set.NewGauge("railguard_token_cache_entries", func() float64 { return float64(b.judges.TokensHeld()) })
+}
+
+// A key in use that ends within endingSoon is counted; it is in use if it was used within usedLately.
+const (
+	endingSoon = 14 * 24 * engine.Hour
+	usedLately = 7 * 24 * engine.Hour
+)
+
+// countEnding counts the keys in use that end soon.
+func countEnding(keys []*wire.APIKey, now engine.Time) (count int) {
+	for _, key := range keys {
+		if key.RevokedAt == 0 && key.ExpiresAt > now && key.ExpiresAt-now < endingSoon && key.UsedAt > now-usedLately {
+			count++
+		}
+	}
+	return count
 }
 
 // writeShares writes of each table in which owners have shares what all have together, what one

@@ -96,6 +96,7 @@ var Help = map[string]string{
 	"railguard_http_silent_total":                        "Calls answered 503 because the node was silent.",
 	"railguard_http_unauthorized_total":                  "Answers 401.",
 	"railguard_idempotent_replays_total":                 "Answers given again for an Idempotency-Key.",
+	"railguard_keys_ending":                              "API keys used within the last week that end within 14 days.",
 	"railguard_key_rate_used_ratio":                      "What was asked of this node by an API key lately, of the key's rate for the whole cluster (sum over the nodes; above 1 the rest is 429): the 20 keys that ask most.",
 	"railguard_limit_denied_total":                       "Verdicts decided by R10, R11 or R12.",
 	"railguard_log_cosignatures":                         "Cosignatures under the newest checkpoint that witnesses cosigned; 0: none.",

@@ -84,9 +84,6 @@ type Answer struct {
 	tree   any
 }
 
-// At returns a member of the answer by its path, e.g. data.0.agentId.
-func (a *Answer) At(path string) (any, bool) { return at(a.tree, path) }
-
 // Text returns the text at a path, or the number as it was written, or "".
 func (a *Answer) Text(path string) string {
 	whole := answer{tree: a.tree}
@@ -133,8 +130,3 @@ func (e Examiner) Must(holds bool, format string, args ...any) { e.probe.must(ho
 // Name makes a name that no other party has.
 func (e Examiner) Name(stem string) string { return e.probe.name(stem) }
 
-// Bases are the addresses of the nodes.
-func (e Examiner) Bases() []string { return e.probe.cfg.BaseURLs }
-
-// Admin is the address of the admin listener.
-func (e Examiner) Admin() string { return e.probe.cfg.AdminURL }

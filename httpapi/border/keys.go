@@ -434,11 +434,6 @@ func Forbidden(roles uint16) *Error {
 	return answerOf(edge.LacksRole(roles, "this key lacks the role "+strings.Join(edge.RoleList(roles), "|")))
 }
 
-// OutOfScope is the 403 of a key whose operatorScope excludes the operator.
-func OutOfScope() *Error {
-	return NewError(http.StatusForbidden, "forbidden", "the operator is outside of this key's scope")
-}
-
 // ClientAddress returns the caller's address: the connection's, or, behind trusted proxies,
 // the last X-Forwarded-For address that is no trusted proxy. When a hop cannot be read,
 // there is no address: the caller must not pass as the proxy.

@@ -58,9 +58,6 @@ var tables = readTables()
 // the beginning of their digest.
 func Version() string { return tables.version }
 
-// Checked returns the day on which the tables were last held against OFAC's programmes.
-func Checked() string { return checked }
-
 func readTables() *tableSet {
 	t := &tableSet{names: map[uint64]named{}, regions: map[uint64]Code{}, cities: map[uint64]Code{}, codes: map[Code]Code{}, regional: map[Code]bool{}}
 	sum := sha256.Sum256([]byte(countriesText + variantsText + regionsText + citiesText))

@@ -129,4 +129,3 @@ func (e Examiner) Must(holds bool, format string, args ...any) { e.probe.must(ho
 
 // Name makes a name that no other party has.
 func (e Examiner) Name(stem string) string { return e.probe.name(stem) }
-

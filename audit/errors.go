@@ -41,13 +41,14 @@ type DamageError struct {
 	First uint64
 	Last  uint64
 	What  string
+	At    int64 // The byte of the file where what is damaged begins.
 }
 
 func (e *DamageError) Error() string {
 	if e.First == e.Last {
-		return fmt.Sprintf("audit: leaf %d damaged in %s: %s", e.First, e.File, e.What)
+		return fmt.Sprintf("audit: leaf %d damaged in %s from byte %d: %s", e.First, e.File, e.At, e.What)
 	}
-	return fmt.Sprintf("audit: leaves %d to %d damaged in %s: %s", e.First, e.Last, e.File, e.What)
+	return fmt.Sprintf("audit: leaves %d to %d damaged in %s from byte %d: %s", e.First, e.Last, e.File, e.At, e.What)
 }
 
 // Is makes errors.Is(err, ErrCorrupt) hold.

@@ -83,7 +83,7 @@ func readSegment(f File, name string, form geometry, number uint64) (*openSegmen
 
 func (s *openSegment) newDamage(bundle int, what string) *DamageError {
 	first := s.info.first + uint64(bundle)*BundleLeaves
-	return &DamageError{File: s.name, First: first, Last: first + BundleLeaves - 1, What: what}
+	return &DamageError{File: s.name, First: first, Last: first + BundleLeaves - 1, What: what, At: s.table[bundle].offset}
 }
 
 // readPacked reads a bundle's compressed bytes and checks them.

@@ -187,7 +187,8 @@ func (t *tail) appendFrames(frames []byte) error {
 }
 
 func (t *tail) newDamage(k int, what string) *DamageError {
-	return &DamageError{File: t.name, First: t.first + uint64(k), Last: t.first + uint64(k), What: what}
+	at, _ := unpackPlace(t.place[k].Load())
+	return &DamageError{File: t.name, First: t.first + uint64(k), Last: t.first + uint64(k), What: what, At: at}
 }
 
 // readFrame reads one leaf's frame; the caller holds a reference.
@@ -360,6 +361,7 @@ type TailReport struct {
 	// Damaged counts ranges of bytes that were durable and cannot be read any more. Missing
 	// reports their leaves.
 	Damaged int
+	At      int64 // The byte where the first of the bytes begins that were cut or cannot be read; 0: there are none.
 }
 
 func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
@@ -384,7 +386,9 @@ func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
 			if t.end >= durable {
 				break // A torn end: nothing from here on was durable.
 			}
-			report.Damaged++
+			if report.Damaged++; report.Damaged == 1 {
+				report.At = t.end
+			}
 			if n == 0 {
 				t.end = durable // The rest of the durable bytes is lost.
 				break
@@ -399,6 +403,9 @@ func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
 	}
 	if t.end < size {
 		report.Cut = size - t.end
+		if report.Damaged == 0 {
+			report.At = t.end
+		}
 	}
 	if t.end < size && !readOnly {
 		if err := t.truncateTorn(mark); err != nil {

@@ -88,7 +88,7 @@ func (s *Store) verifySegment(number uint64, sum *VerifySummary, found func(*Dam
 		sum.Leaves += s.form.leaves() - uint64(again.info.firstKept())
 	}
 	if root != noHash && root != again.info.root {
-		found(&DamageError{open.name, s.form.firstLeaf(number), s.form.firstLeaf(number+1) - 1, "segment's root differs from the tree's"})
+		found(&DamageError{open.name, s.form.firstLeaf(number), s.form.firstLeaf(number+1) - 1, "segment's root differs from the tree's", again.info.nodesAt()})
 	}
 	return checkSegment(again, found, pace)
 }
@@ -158,9 +158,9 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 	c := &segmentCheck{openSegment: o, found: found, hash: new(merkle.Hasher), sound: true, lastTime: o.info.timeFirst}
 	header := make([]byte, segmentHeaderSize)
 	if err := readFull(o.file, header, 0); err != nil {
-		found(&DamageError{o.name, o.info.first, o.info.first, err.Error()})
+		found(&DamageError{o.name, o.info.first, o.info.first, err.Error(), 0})
 	} else if !bytes.Equal(header, o.info.appendHeader(nil)) {
-		found(&DamageError{o.name, o.info.first, o.info.first, "header"})
+		found(&DamageError{o.name, o.info.first, o.info.first, "header", 0})
 	}
 	for i := range o.table {
 		pace.beginStep()
@@ -170,10 +170,10 @@ func checkSegment(o *openSegment, found func(*DamageError), pace *pacer) error {
 		pace.endStep()
 	}
 	if subtreeRoot(o.nodes) != o.info.root {
-		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "nodes do not lead to the segment's root"})
+		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "nodes do not lead to the segment's root", o.info.nodesAt()})
 	}
 	if !o.info.erased && c.sound && c.lastTime != o.info.timeLast {
-		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "time of the last leaf"})
+		found(&DamageError{o.name, o.info.first, o.info.first + o.info.leaves() - 1, "time of the last leaf", o.info.trailerAt()})
 	}
 	c.checkSegmentFilter(pace)
 	return nil
@@ -189,7 +189,9 @@ func (c *segmentCheck) checkBundle(i int) error {
 	hashes := hashesOf(tile)
 	tileSound := crc32.Checksum(tile, castagnoli) == c.table[i].tileCRC && subtreeRoot(hashes) == c.nodes[i]
 	if !tileSound {
-		c.found(c.newDamage(i, "leaf hashes do not lead to the bundle's node"))
+		damage := c.newDamage(i, "leaf hashes do not lead to the bundle's node")
+		damage.At = c.info.hashesAt() + int64(i)*int64(len(tile))
+		c.found(damage)
 	}
 	if c.info.isBundleGone(i) {
 		return nil
@@ -207,7 +209,7 @@ func (c *segmentCheck) checkBundle(i int) error {
 	}
 	if first, last := c.differingLeaves(b, hashes); tileSound && first <= last {
 		c.sound = false
-		c.found(&DamageError{c.name, c.info.first + uint64(i*BundleLeaves+first), c.info.first + uint64(i*BundleLeaves+last), "leaf hash"})
+		c.found(&DamageError{c.name, c.info.first + uint64(i*BundleLeaves+first), c.info.first + uint64(i*BundleLeaves+last), "leaf hash", c.table[i].offset})
 		return nil
 	}
 	if err != nil { // The leaves are right, so the times, the keys or the padding are damaged.
@@ -237,7 +239,7 @@ func (c *segmentCheck) checkSideData(i int, b *bundle) {
 	for k, time := range b.times {
 		if time < c.lastTime {
 			leaf := c.info.first + uint64(i*BundleLeaves+b.erasedBefore+k)
-			c.found(&DamageError{c.name, leaf, leaf, "time went back"})
+			c.found(&DamageError{c.name, leaf, leaf, "time went back", e.offset})
 		}
 		c.lastTime = max(c.lastTime, time)
 	}
@@ -259,7 +261,7 @@ func (c *segmentCheck) checkSegmentFilter(pace *pacer) {
 	want, blocks := appendFilterOf(nil, unionOf(c.keys, pace), pace)
 	c.keys = nil
 	if !c.filterIs(want, blocks, c.info.filterAt(), c.info.filterBlocks) {
-		c.found(&DamageError{c.name, c.info.first, c.info.first + c.info.leaves() - 1, "segment filter"})
+		c.found(&DamageError{c.name, c.info.first, c.info.first + c.info.leaves() - 1, "segment filter", c.info.filterAt()})
 	}
 }
 

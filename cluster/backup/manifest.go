@@ -63,6 +63,8 @@ type Manifest struct {
 	From     uint64   `json:"historyFrom"`
 	Frontier []string `json:"historyFrontier,omitempty"` // Compact range of the tree of size From.
 
+	Rotten []string `json:"rottenLists,omitempty"` // Digests of lists that could not be read on that node's disk, and so are not in this file.
+
 	Counts Counts `json:"counts"`
 }
 

@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -44,30 +43,6 @@ func Saver(n Node, dir string) func(ctx context.Context, w io.Writer, from uint6
 		return Write(w, &Source{
 			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: filepath.Join(dir, datadir.RaftFolder),
 			Node: n.NodeID(), Recovery: who.Recovery, Members: n.Members(), From: from, Since: since,
-		})
-	}
-}
-
-// Stopped is Saver for a stopped node: view is its state, who its identity, members
-// its group, and dir its folder. The caller holds the folder's lock; nothing is written to the folder. scratch is where
-// the state's temporary file goes ("": the system's folder for such files).
-func Stopped(view *fsm.View, who datadir.Identity, members []datadir.Member, dir, scratch string) func(w io.Writer, from uint64) error {
-	return func(w io.Writer, from uint64) (err error) {
-		history, err := audit.OpenReadOnly(audit.OSDir(filepath.Join(dir, datadir.AuditFolder)), audit.Options{})
-		if err != nil {
-			return fmt.Errorf("backup: history: %w", err)
-		}
-		defer func() { err = errors.Join(err, history.Close()) }()
-		if history.Size() < view.Size {
-			return errHistoryIncomplete
-		}
-		history.Prune(view.Oldest)
-		if len(history.Missing(1)) > 0 || len(history.Damage()) > 0 {
-			return errHistoryIncomplete
-		}
-		return Write(w, &Source{
-			View: view, History: history, Lists: filepath.Join(dir, datadir.ListFolder), Scratch: scratch,
-			Node: who.ID, Recovery: who.Recovery, Members: members, From: from,
 		})
 	}
 }

@@ -315,6 +315,9 @@ func (r *reader) readEnd(from io.Reader, header *tar.Header) error {
 	if m.From > 0 {
 		m.LeftOut = append(m.LeftOut, fmt.Sprintf("history before leaf %d: it is in the backups before this one", m.From))
 	}
+	for _, list := range m.Rotten {
+		m.LeftOut = append(m.LeftOut, fmt.Sprintf("list %s: its file on that node's disk is damaged", list))
+	}
 	if m.Erased > 0 {
 		m.LeftOut = append(m.LeftOut, fmt.Sprintf("the content of %d leaves past their retention: their hashes are there", m.Erased))
 	}

@@ -125,7 +125,7 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 			}
 		}
 		if err := os.MkdirAll(filepath.Join(order.Dir, name), 0o700); err != nil {
-			return nil, fmt.Errorf("backup: data folder: %w", err)
+			return nil, describeUnmade(order.Dir, err)
 		}
 	}
 	lock, err := datadir.Lock(filepath.Join(order.Dir, datadir.LockFile))
@@ -145,6 +145,15 @@ func Restore(files []string, keys *Keys, order Order) (result *Restored, err err
 		return nil, err
 	}
 	return result, r.writeIdentity(result)
+}
+
+// describeUnmade says how a folder is made that the user who restores may not make, as on a machine
+// on which no node ever ran.
+func describeUnmade(dir string, err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("backup: data folder: %w: only root can make it here: install -d -m 700 -o USER -g GROUP %s, with the user that the node runs as, and then restore as that user", err, dir)
+	}
+	return fmt.Errorf("backup: data folder: %w", err)
 }
 
 // clearFolder refuses a folder with data in it, unless Confirm names the cluster: then it moves

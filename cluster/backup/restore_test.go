@@ -18,6 +18,7 @@ import (
 	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/cluster/nodekey"
+	"railguard/cluster/recovery"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -295,7 +296,7 @@ func stoppedParts(t *testing.T, restored *Restored, from uint64) []byte {
 	who, err := datadir.ReadIdentity(restored.Dir)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, Stopped(stateOf(t, restored).Freeze(), who, nil, restored.Dir, t.TempDir())(&out, from))
+	require.NoError(t, Stopped(&recovery.Still{View: stateOf(t, restored).Freeze(), Identity: who}, restored.Dir, t.TempDir(), func(string) {})(&out, from))
 	return out.Bytes()
 }
 

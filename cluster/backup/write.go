@@ -66,6 +66,11 @@ func Write(w io.Writer, s *Source) (err error) {
 	for _, hash := range frontier {
 		m.Frontier = append(m.Frontier, hex.EncodeToString(hash[:]))
 	}
+	lists, err := findLists(s.Lists, s.Since)
+	if err != nil {
+		return err
+	}
+	m.Rotten = lists.rotten
 	state, err := spoolState(s.Scratch, s.View)
 	if err != nil {
 		return err
@@ -93,8 +98,10 @@ func Write(w io.Writer, s *Source) (err error) {
 	if err := out.writeHistory(s.History, m.From, m.TreeSize); err != nil {
 		return err
 	}
-	if err := out.writeLists(s.Lists, s.Since); err != nil {
-		return err
+	for _, path := range lists.whole {
+		if err := out.writeList(path); err != nil {
+			return err
+		}
 	}
 	text, err = json.Marshal(&end{Parts: len(out.parts), Sha256: out.parts})
 	if err != nil {
@@ -173,25 +180,51 @@ func historyPart(first, end uint64) string {
 	return fmt.Sprintf("%s%015d-%015d", partHistory, first, end)
 }
 
-// writeLists writes the sanctions lists with which past verdicts were judged, except those that
-// an earlier backup has.
-func (w *writer) writeLists(dir string, since int64) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("backup: lists: %w", err)
-	}
-	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), listSuffix) {
-			continue // A table is left out: every node makes it again from its list.
-		}
-		if err := w.writeList(filepath.Join(dir, entry.Name()), since); err != nil {
-			return err
-		}
-	}
-	return nil
+// lists are the files of a folder of lists.
+type lists struct {
+	whole  []string // Paths.
+	rotten []string // Digests of those whose content is not that of their name.
 }
 
-func (w *writer) writeList(path string, since int64) (err error) {
+// findLists finds the sanctions lists with which past verdicts were judged, except those that an
+// earlier backup has. A rotten one is left out, and the manifest says so: one bad sector must not
+// keep a cluster from having backups.
+func findLists(dir string, since int64) (found lists, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return found, fmt.Errorf("backup: lists: %w", err)
+	}
+	for _, entry := range entries {
+		digest, isList := strings.CutSuffix(entry.Name(), listSuffix)
+		info, err := entry.Info()
+		if !isList || err != nil || info.ModTime().UnixNano() < since {
+			continue // A table, which every node makes again from its list; one that was deleted meanwhile, after its 90 days; one that an earlier backup has.
+		}
+		path := filepath.Join(dir, entry.Name())
+		switch whole, err := isNamedByDigest(path, digest); {
+		case err != nil:
+			return found, fmt.Errorf("backup: lists: %w", err)
+		case whole:
+			found.whole = append(found.whole, path)
+		default:
+			found.rotten = append(found.rotten, digest)
+		}
+	}
+	return found, nil
+}
+
+// isNamedByDigest reports whether a file's content has a digest. A file that cannot be read has not.
+func isNamedByDigest(path, digest string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.New()
+	_, readErr := io.Copy(sum, file)
+	return readErr == nil && hex.EncodeToString(sum.Sum(nil)) == digest, file.Close()
+}
+
+func (w *writer) writeList(path string) (err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // The list was deleted meanwhile, after its 90 days.
@@ -203,9 +236,6 @@ func (w *writer) writeList(path string, since int64) (err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("backup: lists: %w", err)
-	}
-	if info.ModTime().UnixNano() < since {
-		return nil // An earlier backup has it.
 	}
 	return w.writePart(partLists+filepath.Base(path), info.Size(), info.ModTime(), file)
 }

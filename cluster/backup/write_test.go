@@ -15,6 +15,7 @@ import (
 
 	"railguard/audit"
 	"railguard/cluster/datadir"
+	"railguard/cluster/recovery"
 	"railguard/fsm"
 )
 
@@ -31,10 +32,12 @@ func TestSaverRefusesHolesInHistory(t *testing.T) {
 	require.ErrorIs(t, Saver(behind, behind.dir)(t.Context(), io.Discard, 0, 0), errHistoryIncomplete)
 	who, err := datadir.ReadIdentity(behind.dir)
 	require.NoError(t, err)
-	require.ErrorIs(t, Stopped(w.machine.Freeze(), who, nil, behind.dir, t.TempDir())(io.Discard, 0), errHistoryIncomplete)
+	still := &recovery.Still{View: w.machine.Freeze(), Identity: who}
+	tell := func(string) {}
+	require.ErrorContains(t, Stopped(still, behind.dir, t.TempDir(), tell)(io.Discard, 0), "can be read neither from history")
 	unfit := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(unfit, datadir.AuditFolder), nil, 0o600))
-	require.ErrorContains(t, Stopped(w.machine.Freeze(), who, nil, unfit, t.TempDir())(io.Discard, 0), "backup: history")
+	require.ErrorContains(t, Stopped(still, unfit, t.TempDir(), tell)(io.Discard, 0), "backup: history")
 
 	require.NoError(t, os.Remove(filepath.Join(w.dir, datadir.IdentityFile)))
 	require.Error(t, saved(), "a folder without its identity")
@@ -53,7 +56,7 @@ func TestStoppedIsWhatTheNodeHas(t *testing.T) {
 	require.NoError(t, w.history.Close())
 	before := files(t, w.dir)
 	var stopped bytes.Buffer
-	require.NoError(t, Stopped(w.machine.Freeze(), who, w.Members(), w.dir, t.TempDir())(&stopped, 0))
+	require.NoError(t, Stopped(&recovery.Still{View: w.machine.Freeze(), Identity: who, Members: w.Members()}, w.dir, t.TempDir(), func(string) {})(&stopped, 0))
 	require.Equal(t, running, stopped.Bytes())
 	require.Equal(t, before, files(t, w.dir))
 }

@@ -90,22 +90,47 @@ func readSnapshots(dir string) ([]Snapshot, error) {
 // Open checks a snapshot's checksum and then opens its state.
 func (s *Snapshot) Open(dir string) (io.ReadCloser, error) {
 	path := filepath.Join(dir, RaftFolder, SnapshotFolder, s.ID, SnapshotStateFile)
+	if err := s.check(path); err != nil {
+		return nil, fmt.Errorf("cluster: snapshot %s: %s: %w", s.ID, path, err)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: snapshot %s: %w", s.ID, err)
 	}
-	sum := crc64.New(crc64.MakeTable(crc64.ECMA))
-	_, err = io.Copy(sum, file)
-	if err == nil && !bytes.Equal(sum.Sum(nil), s.CRC) {
-		err = errors.New("its checksum is wrong")
+	return file, nil
+}
+
+// CheckSnapshotFile compares a snapshot's state with the checksum beside it, where there is one.
+func CheckSnapshotFile(path string) error {
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(path), snapshotMetaFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // A state that was downloaded stands alone.
 	}
+	var meta Snapshot
 	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
+		err = json.Unmarshal(data, &meta)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cluster: snapshot %s: %s: %w", s.ID, path, err), file.Close())
+		return fmt.Errorf("cluster: %s beside it: %w", snapshotMetaFile, err)
 	}
-	return file, nil
+	return meta.check(path)
+}
+
+// check compares a state with the snapshot's checksum.
+func (s *Snapshot) check(path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	sum := crc64.New(crc64.MakeTable(crc64.ECMA))
+	if _, err := io.Copy(sum, file); err != nil {
+		return err
+	}
+	if !bytes.Equal(sum.Sum(nil), s.CRC) {
+		return errors.New("its checksum is wrong")
+	}
+	return nil
 }
 
 // SpoiltSnapshots returns the error of a node whose snapshots can all not be loaded: it names each

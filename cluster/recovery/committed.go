@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/fsm"
 )
@@ -19,6 +20,10 @@ type Still struct {
 	// committed, so the view does not have them.
 	LastIndex uint64
 	Members   []datadir.Member // Members of the group, as the folder's log ends.
+	// FirstIndex is the first index of the log, and SnapshotIndex that of the snapshot before it; 0:
+	// there is none.
+	FirstIndex, SnapshotIndex uint64
+	Warnings                  []string // What is wrong with history, compared with the snapshot.
 
 	folder *stillFolder
 }
@@ -62,7 +67,10 @@ func Committed(dir string) (s *Still, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Still{View: view, Identity: f.identity, LastIndex: f.lastIndex, Members: f.readMembers(), folder: f}, nil
+	return &Still{
+		View: view, Identity: f.identity, LastIndex: f.lastIndex, Members: f.readMembers(),
+		FirstIndex: f.firstIndex, SnapshotIndex: r.SnapshotIndex, Warnings: r.Warnings, folder: f,
+	}, nil
 }
 
 // stateAt returns the state after the entry at an index, from the snapshot and the log.
@@ -82,6 +90,36 @@ func (f *stillFolder) stateAt(index uint64) (view *fsm.View, err error) {
 		return nil
 	})
 	return machine.Freeze(), err
+}
+
+// EachLeaf visits the leaves that the log gives behind the snapshot, up to the view's index. History
+// is not needed for them.
+func (s *Still) EachLeaf(visit func(index uint64, leaf audit.Leaf) error) (err error) {
+	if s.folder == nil {
+		return nil // A state without a folder has no log.
+	}
+	defer catchFaults(s.folder.dir, &err)()
+	machine, first := fsm.New(), uint64(1)
+	if s.folder.snapshot != nil {
+		first = s.folder.snapshot.Index + 1
+		if machine, err = s.folder.restoreSnapshot(); err != nil {
+			return err
+		}
+	}
+	var out fsm.Effects
+	return s.folder.eachEntry(first, s.View.Index, func(entry *raft.Log) error {
+		if entry.Type != raft.LogCommand {
+			return nil
+		}
+		machine.Apply(entry.Index, entry.Term, entry.Data, &out)
+		for i := range out.Leaves {
+			l := &out.Leaves[i]
+			if err := visit(out.FirstLeaf+uint64(i), audit.Leaf{Time: int64(l.Time), Keys: l.Filters, Data: l.Data, Hash: l.Hash}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // LoggedLeaf is a leaf that an entry of a stopped node's log gives.

@@ -41,6 +41,15 @@ func partsOf(t testing.TB, plain []byte) []plainPart {
 	}
 }
 
+// awaitLists waits until the keeper has written the list file beside the log; until then the list is
+// only in the state.
+func awaitLists(t testing.TB, dir string) {
+	require.Eventually(t, func() bool {
+		lists, err := filepath.Glob(filepath.Join(dir, "lists", "*.entities"))
+		return err == nil && len(lists) > 0
+	}, 30*time.Second, 5*time.Millisecond)
+}
+
 // A flipped byte in any part is refused with that part's name, even if the file is encrypted
 // anew: the parts are checked against each other, not only by the encryption.
 func TestFlippedByteIsNamedByItsPart(t *testing.T) {
@@ -54,10 +63,7 @@ func TestFlippedByteIsNamedByItsPart(t *testing.T) {
 	for range 5 {
 		n.pay(t, token)
 	}
-	require.Eventually(t, func() bool { // The keeper writes the list file beside the log; until then the list is only in the state.
-		lists, err := filepath.Glob(filepath.Join(n.dir, "lists", "*.entities"))
-		return err == nil && len(lists) > 0
-	}, 30*time.Second, 5*time.Millisecond)
+	awaitLists(t, n.dir)
 	var plain bytes.Buffer
 	require.NoError(t, backup.Saver(n.node, n.dir)(context.Background(), &plain, 0, 0))
 	key, err := newTestIdentity()

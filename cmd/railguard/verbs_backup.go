@@ -205,7 +205,7 @@ func (b *backupRun) takeStopped(cmd *cobra.Command, path string, keys *backup.Ke
 	if left := still.LastIndex - still.View.Index; left > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d entries at the end of its log are not in the backup: this disk does not know that they were committed\n", left)
 	}
-	save := backup.Stopped(still.View, still.Identity, still.Members, b.folder, "")
+	save := backup.Stopped(still, b.folder, "", func(said string) { fmt.Fprintln(cmd.ErrOrStderr(), said) })
 	out, in := io.Pipe()
 	ended := make(chan struct{})
 	go func() {

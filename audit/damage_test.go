@@ -180,7 +180,7 @@ func TestDamageIsNamed(t *testing.T) {
 		_, err := s.Leaf(39)
 		var damage *audit.DamageError
 		require.ErrorAs(t, err, &damage)
-		require.Equal(t, "audit: leaf 39 damaged in tail/000000000.log: frame checksum", err.Error())
+		require.Equal(t, "audit: leaf 39 damaged in tail/000000000.log from byte 4324: frame checksum", err.Error())
 		_, err = s.Leaf(38)
 		require.NoError(t, err)
 		require.Len(t, s.Damage(), 1)

@@ -64,6 +64,9 @@ func collectMembers(info *types.Info, room string, call *ast.CallExpr, written m
 		switch {
 		case of == "edge.Leaf":
 			read[name] = literal.Pos()
+			if method.Sel.Name == "CopyAs" {
+				return // What follows is what an answer calls it.
+			}
 		case of == "strictjson.Members" && strings.HasPrefix(room, "edge"):
 			written[name] = true
 			return // What follows is a value.

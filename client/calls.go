@@ -278,7 +278,7 @@ type Webhook struct {
 	CreatedAt  string   `json:"createdAt,omitempty"`
 	Rev        int64    `json:"rev,omitempty"`
 
-	OlderSecretUntil string `json:"olderSecretUntil,omitempty"`
+	OlderSecretExpiresAt string `json:"olderSecretExpiresAt,omitempty"`
 }
 
 // WebhookChange is the result of a change of a webhook. Secret is set when one was made or

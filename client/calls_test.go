@@ -70,8 +70,8 @@ func allCalls(t *testing.T) map[string]call {
 	ten := dollars(t, "10.5")
 	const status = `{"agentId":"a/1","previousStatus":"ACTIVE","credentialStatus":"REVOKED","changedAt":"t","eventId":"evt_1"}`
 	changed := &StatusChange{AgentID: "a/1", PreviousStatus: "ACTIVE", CredentialStatus: "REVOKED", ChangedAt: "t", EventID: "evt_1"}
-	const ended = `{"txnId":"txn_1","state":"settled","amountUSDC":10.5,"countedUSDC":10.5,"late":true,"unpermitted":true,"eventId":"evt_1","time":"t"}`
-	transaction := &Transaction{TxnID: "txn_1", State: "settled", AmountUSDC: ten, CountedUSDC: ten, Late: true, Unpermitted: true, EventID: "evt_1", Time: "t"}
+	const ended = `{"txnId":"txn_1","state":"settled","amount":10.5,"countedUSDC":10.5,"late":true,"unpermitted":true,"eventId":"evt_1","time":"t"}`
+	transaction := &Transaction{TxnID: "txn_1", State: "settled", Amount: ten, CountedUSDC: ten, Late: true, Unpermitted: true, EventID: "evt_1", Time: "t"}
 	all := registryCalls()
 	maps.Copy(all, permitCalls(t))
 	maps.Copy(all, caseworkCalls())
@@ -138,8 +138,8 @@ func permitCalls(t *testing.T) map[string]call {
 				return c.Confirm(ctx, "txn/1", &Confirm{Permit: &PermitAsked{TTLSeconds: 60}, Token: "t", Redeem: true, IdempotencyKey: "c-1"})
 			},
 			"POST /v1/transactions/txn%2F1/confirm", `{"permit":{"ttlSeconds":60},"token":"t","redeem":true}`, "c-1",
-			`{"verdict":"PROCEED","txnId":"txn_1","rule":null,"permit":"p","payment":{"state":"redeemed","amountUSDC":10.5},"approval":{"state":"redeemed","until":"t"},"index":7}`,
-			&Confirmation{Verdict: VerdictProceed, TxnID: "txn_1", Permit: "p", Payment: &Waiting{State: "redeemed", AmountUSDC: ten}, Approval: &Approval{State: "redeemed", Until: "t"}, Index: 7},
+			`{"verdict":"PROCEED","txnId":"txn_1","rule":null,"permit":"p","payment":{"state":"redeemed","amount":10.5},"approval":{"state":"redeemed","until":"t"},"index":7}`,
+			&Confirmation{Verdict: VerdictProceed, TxnID: "txn_1", Permit: "p", Payment: &Waiting{State: "redeemed", Amount: ten}, Approval: &Approval{State: "redeemed", Until: "t"}, Index: 7},
 		},
 		"RedeemPermit": {
 			func(ctx context.Context, c *Client) (any, error) {

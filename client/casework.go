@@ -132,21 +132,21 @@ type PartyPayment struct {
 
 // ClosedItem is an alert, a hit, a sanctions case or a report that waits for nobody any more.
 type ClosedItem struct {
-	ItemID   string   `json:"itemId"`
-	Kind     string   `json:"kind"`
-	TxnID    string   `json:"txnId"`
-	CaseID   string   `json:"caseId"`
-	AlertID  string   `json:"alertId"`
-	Alert    string   `json:"alert"`
-	State    string   `json:"state"`
-	Own      bool     `json:"own"`
-	Amount   USD      `json:"amount"`
-	OpenedAt string   `json:"openedAt"`
-	ClosedAt string   `json:"closedAt"`
-	ClosedBy string   `json:"closedBy"`
-	KeyID    string   `json:"keyId"`
-	Reason   string   `json:"reason"`
-	Persons  []string `json:"persons"`
+	ItemID      string   `json:"itemId"`
+	Kind        string   `json:"kind"`
+	TxnID       string   `json:"txnId"`
+	CaseID      string   `json:"caseId"`
+	AlertID     string   `json:"alertId"`
+	Alert       string   `json:"alert"`
+	State       string   `json:"state"`
+	Own         bool     `json:"own"`
+	Amount      USD      `json:"amount"`
+	OpenedAt    string   `json:"openedAt"`
+	ClosedAt    string   `json:"closedAt"`
+	ClosedBy    string   `json:"closedBy"`
+	ClosedByKey string   `json:"closedByKey"`
+	Reason      string   `json:"reason"`
+	Persons     []string `json:"persons"`
 }
 
 // WholeParty is one party whole. Payments has the newest 200, the sums all.
@@ -231,7 +231,7 @@ type Proposed struct {
 	ByKey       string `json:"byKey"`
 	ProposedBy  string `json:"proposedBy"`
 	At          string `json:"at"`
-	LapsesAt    string `json:"lapsesAt"`
+	ExpiresAt   string `json:"expiresAt"`
 	Notes       string `json:"notes"`
 }
 
@@ -280,7 +280,7 @@ type InboxItem struct {
 	DueAt               string       `json:"dueAt"`
 	Overdue             bool         `json:"overdue"`
 	Assignee            string       `json:"assignee"`
-	LeaseUntil          string       `json:"leaseUntil"`
+	LeaseExpiresAt      string       `json:"leaseExpiresAt"`
 	Comments            int64        `json:"comments"`
 	WaitsForMySignature bool         `json:"waitsForMySignature"`
 	Proposed            *Proposed    `json:"proposed"`
@@ -327,18 +327,18 @@ func (c *Client) Inbox(ctx context.Context, asked InboxQuery, options ...CallOpt
 
 // WorkEvent is a step in who works on an item.
 type WorkEvent struct {
-	ItemID     string `json:"itemId"`
-	TxnID      string `json:"txnId"`
-	AlertID    string `json:"alertId"`
-	CaseID     string `json:"caseId"`
-	LookID     string `json:"lookId"`
-	EventID    string `json:"eventId"`
-	Time       string `json:"time"`
-	Event      string `json:"event"`
-	Assignee   string `json:"assignee"`
-	LeaseUntil string `json:"leaseUntil"`
-	By         string `json:"by"`
-	Comment    string `json:"comment"`
+	ItemID         string `json:"itemId"`
+	TxnID          string `json:"txnId"`
+	AlertID        string `json:"alertId"`
+	CaseID         string `json:"caseId"`
+	LookID         string `json:"lookId"`
+	EventID        string `json:"eventId"`
+	Time           string `json:"time"`
+	Event          string `json:"event"`
+	Assignee       string `json:"assignee"`
+	LeaseExpiresAt string `json:"leaseExpiresAt"`
+	Actor          string `json:"actor"`
+	Comment        string `json:"comment"`
 
 	Item json.RawMessage `json:"item"` // Of a review: what it is about.
 }
@@ -376,11 +376,11 @@ func (c *Client) work(ctx context.Context, itemID, verb string, step workStep, o
 
 // ItemComment is a comment on an item.
 type ItemComment struct {
-	At      string `json:"at"`
-	EventID string `json:"eventId"`
-	By      string `json:"by"`
-	KeyID   string `json:"actorKeyId"`
-	Comment string `json:"comment"`
+	Time       string `json:"time"`
+	EventID    string `json:"eventId"`
+	Actor      string `json:"actor"`
+	ActorKeyID string `json:"actorKeyId"`
+	Comment    string `json:"comment"`
 }
 
 // ItemComments reads the comments on an item, oldest first.

@@ -201,9 +201,9 @@ func (c *Confirmation) Proceed() bool { return c.Verdict == VerdictProceed }
 
 // Waiting is what a confirmation leaves of a payment: held, redeemed or released.
 type Waiting struct {
-	State      string `json:"state"`
-	AmountUSDC USD    `json:"amountUSDC"`
-	Until      string `json:"until"` // The end of its hold.
+	State     string `json:"state"`
+	Amount    USD    `json:"amount"`
+	ExpiresAt string `json:"expiresAt"` // The end of its hold.
 }
 
 // Approval is what became of an approval: open, redeemed or lapsed.
@@ -236,7 +236,7 @@ func (r *Redemption) Taken() bool { return r.State == "redeemed" }
 // expired or unresolved.
 type Ending struct {
 	State       string `json:"state"`
-	AmountUSDC  USD    `json:"amountUSDC"`
+	Amount      USD    `json:"amount"`
 	CountedUSDC USD    `json:"countedUSDC"`
 	RailRef     string `json:"railRef"`
 	Reason      string `json:"reason"`
@@ -308,7 +308,7 @@ type BatchResult struct {
 type Transaction struct {
 	TxnID       string `json:"txnId"`
 	State       string `json:"state"`
-	AmountUSDC  USD    `json:"amountUSDC"`
+	Amount      USD    `json:"amount"`
 	CountedUSDC USD    `json:"countedUSDC"`
 	Late        bool   `json:"late"`
 	OverLimit   bool   `json:"overLimit"`

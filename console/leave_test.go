@@ -19,7 +19,7 @@ const line = (words) => console.log(words ? (words.bad ? '! ' : '') + words.text
 line(leaveWords({}));
 for (const [state, confirmable, confirmableReason] of [['open', true], ['open', false, 'agent_status'], ['open', false, 'listed'], ['open', false, 'of a later release'], ['redeemed', false, 'redeemed'], ['lapsed', false, 'lapsed'], ['of a later release', false]]) line(leaveWords({approval: {state, until}, confirmable, confirmableReason}));
 line(paymentWords());
-for (const more of [{state: 'held', verdict: 'PROCEED'}, {state: 'held', verdict: 'REVIEW'}, {state: 'redeemed'}, {state: 'settled', amountUSDC: 25}, {state: 'settled', amountUSDC: 25, unpermitted: true}, {state: 'settled', amountUSDC: 25, late: true, overLimit: true}, {state: 'released'}, {state: 'expired'}, {state: 'unresolved'}, {state: 'unresolved', redeemed: true}, {state: 'parked'}]) line(paymentWords({time, ...more}));
+for (const more of [{state: 'held', verdict: 'PROCEED'}, {state: 'held', verdict: 'REVIEW'}, {state: 'redeemed'}, {state: 'settled', amount: 25}, {state: 'settled', amount: 25, unpermitted: true}, {state: 'settled', amount: 25, late: true, overLimit: true}, {state: 'released'}, {state: 'expired'}, {state: 'unresolved'}, {state: 'unresolved', redeemed: true}, {state: 'parked'}]) line(paymentWords({time, ...more}));
 `
 
 // TestLeaveInWords: one sentence for each state of an approval and of a payment; ! marks what is to be

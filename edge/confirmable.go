@@ -88,7 +88,7 @@ func (d *Disposition) WentAhead(l *Leaf) (amount engine.USD, ahead bool) {
 	for i := range d.Payment {
 		switch d.Payment[i].Text("state") {
 		case "settled":
-			if paid, err := engine.ParseUSD(d.Payment[i].Raw("amountUSDC")); err == nil {
+			if paid, err := engine.ParseUSD(d.Payment[i].Raw("amount")); err == nil {
 				amount = paid
 			}
 			ahead = true

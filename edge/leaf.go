@@ -274,6 +274,15 @@ func (l *Leaf) CopyTo(m *strictjson.Members, names ...string) {
 	}
 }
 
+// CopyAs writes a member that is there under another name: leaves keep the words of the calls that they
+// hold, and answers have one name for one thing (decision 163).
+func (l *Leaf) CopyAs(m *strictjson.Members, name, as string) {
+	if v := l.at().Get(name); v != nil {
+		m.Name(as)
+		*m = strictjson.AppendValue(*m, v)
+	}
+}
+
 // Texts returns a list of strings, nil when it is absent.
 func (l *Leaf) Texts(path ...string) []string {
 	var texts []string

@@ -246,7 +246,7 @@ func (m *desk) alertUnresolved(row *holdRow, of UnresolvedTotal) {
 		a.filters = append(a.filters, engine.FilterKey(engine.FilterAgent, a.event.AgentID))
 	}
 	sum := of.Sum()
-	a.event.Amount, a.event.Payments, a.owner = &sum, of.Count, m.ownerAt(row.Screener)
+	a.event.PaymentsSum, a.event.Payments, a.owner = &sum, of.Count, m.ownerAt(row.Screener)
 	m.openAlert(&a, &wire.Common{})
 }
 

@@ -33,7 +33,7 @@ func TestSettlesOpenAlerts(t *testing.T) {
 	require.Len(t, found, 1, "over the limit")
 	require.Contains(t, found[0], `"alert":"over_limit"`)
 	require.Contains(t, found[0], `"txnId":"`+w.m.ids.TxnID(b.Leaf)+`"`)
-	require.Contains(t, found[0], `"amountUSDC":150`)
+	require.Contains(t, found[0], `"amount":150`)
 	w.settle(b, 150)
 	require.Empty(t, w.alerts(), "the same settle again")
 	require.Equal(t, 1, w.m.Freeze().AlertsOpen()[wire.AlertOverLimit])

@@ -67,7 +67,7 @@ func TestHoldCountsEverywhereUntilItEnds(t *testing.T) {
 	r := w.settle(b, 25)
 	require.Equal(t, wire.Applied, r.Code)
 	require.Contains(t, string(r.Data), `"kind":"hold.settled"`)
-	require.Contains(t, string(r.Data), `"amountUSDC":25,"countedUSDC":60`)
+	require.Contains(t, string(r.Data), `"amount":25,"countedUSDC":60`)
 	require.Equal(t, [2]engine.USD{25, 0}, w.books(child))
 	require.Equal(t, [2]engine.USD{65, 0}, w.books(root))
 	require.EqualValues(t, 65, fleet())

@@ -90,7 +90,7 @@ func TestRetroMovesOn(t *testing.T) {
 	hits := w.leavesOf("retro.hit")
 	require.Len(t, hits, 1, "the agent has its alert")
 	require.Contains(t, hits[0], `"txnId":"`+w.m.ids.TxnID(paid.Leaf)+`"`)
-	require.Contains(t, hits[0], `"amountUSDC":40,"entries":[7,8],"wallet":true,"listed":true`)
+	require.Contains(t, hits[0], `"amount":40,"entries":[7,8],"wallet":true,"listed":true`)
 	require.Contains(t, w.alerts()[0], `"alert":"retro_hit"`)
 	require.EqualValues(t, 2, w.m.settings.Retro.Hits)
 	require.Equal(t, engine.Active, w.m.registry.agents.At(uint64(slot)).Status, "nobody asked to suspend")

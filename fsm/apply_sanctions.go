@@ -283,7 +283,7 @@ func (m *desk) sanctionsDue(due *dueRow) {
 	m.openAlert(&alarm{
 		kind: wire.AlertReport, subject: wire.AlertSubject(0, row.Leaf), owner: row.Owner,
 		event: leaf.AlertOpened{
-			CaseID: event.CaseID, Amount: &event.Amount, Payments: uint32(min(row.Count, 1<<32-1)), UID: event.UID,
+			CaseID: event.CaseID, PaymentsSum: &event.Amount, Payments: uint32(min(row.Count, 1<<32-1)), UID: event.UID,
 			Subject: leaf.Subject{TxnID: m.txnOf(first), ScreenedLeaf: &first, AgentID: event.AgentID, UserID: event.UserID},
 		},
 	}, &wire.Common{})

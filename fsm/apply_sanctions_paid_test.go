@@ -27,7 +27,7 @@ func TestACaseOfAPaymentThatWentAhead(t *testing.T) {
 	w.blocked(slot, 5, melli)
 	opened := w.openPaid(slot, paid.Leaf, paid.Leaf, melli)
 	require.Equal(t, wire.Applied, opened.Code)
-	for _, word := range []string{`"kind":"sanctions.opened"`, `"wentAhead":true`, `"amountUSDC":3`, `"uid":7777`, `"openedBy":"ann"`} {
+	for _, word := range []string{`"kind":"sanctions.opened"`, `"wentAhead":true`, `"amount":3`, `"uid":7777`, `"openedBy":"ann"`} {
 		require.Contains(t, string(opened.Data), word)
 	}
 	require.NotContains(t, string(opened.Data), "agentSequence")

@@ -224,7 +224,7 @@ func TestHoldThatNobodyEndsIsUnresolved(t *testing.T) {
 	require.Equal(t, [2]engine.USD{0, 90}, w.books(slot))
 	require.Len(t, w.out.Leaves, 4, "three payments, and one alert")
 	require.Contains(t, string(w.out.Leaves[0].Data), `"type":"hold.unresolved"`)
-	require.Contains(t, string(w.out.Leaves[0].Data), `"state":"unresolved","amountUSDC":60`)
+	require.Contains(t, string(w.out.Leaves[0].Data), `"state":"unresolved","amount":60`)
 	require.Contains(t, string(w.out.Leaves[1].Data), `"alert":"unresolved_payment"`)
 	require.Contains(t, string(w.out.Leaves[1].Data), `"payments":1`)
 	require.Equal(t, []LeafLink{{Leaf: first.Leaf, Later: w.m.size - 4}, {Leaf: second.Leaf, Later: w.m.size - 2}, {Leaf: third.Leaf, Later: w.m.size - 1}}, w.out.Outcomes)

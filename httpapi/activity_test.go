@@ -50,14 +50,14 @@ func TestActivity(t *testing.T) {
 	require.Equal(t, []string{"agent.reinstated", "policy.activated", "agent.suspended", "review.dispositioned"}, types[:4])
 	require.Contains(t, types, "agent.registered")
 	require.Equal(t, "asked for", textOf(all[1], "reason"))
-	require.Equal(t, "", textOf(all[1], "by"), "the call named nobody")
-	require.NotEmpty(t, textOf(all[1], "keyName"))
-	require.Equal(t, "Dora", textOf(all[2], "by"))
-	require.Equal(t, "Carla", textOf(all[3], "by"))
+	require.Equal(t, "", textOf(all[1], "actor"), "the call named nobody")
+	require.NotEmpty(t, textOf(all[1], "actorKeyName"))
+	require.Equal(t, "Dora", textOf(all[2], "actor"))
+	require.Equal(t, "Carla", textOf(all[3], "actor"))
 	require.Equal(t, "her invoice", textOf(all[3], "reason"))
 
 	require.Len(t, n.acts("auditor", "&by=DOR"), 2, "part of a name, in any case")
-	require.Len(t, n.acts("auditor", "&by="+textOf(all[1], "keyId")), 1, "or the key")
+	require.Len(t, n.acts("auditor", "&by="+textOf(all[1], "actorKeyId")), 1, "or the key")
 	var history []string
 	for _, act := range n.acts("auditor", "&about="+agent) {
 		history = append(history, textOf(act, "type"))

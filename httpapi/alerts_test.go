@@ -35,7 +35,7 @@ func TestAlerts(t *testing.T) {
 	require.Equal(t, "not_allowed", textOf(newest, "kind"))
 	require.Equal(t, "open", textOf(newest, "state"))
 	require.Equal(t, casework.AlertTexts[wire.AlertNotAllowed], textOf(newest, "text"))
-	require.Equal(t, 20, newest.GetInt("amountUSDC"))
+	require.Equal(t, 20, newest.GetInt("amount"))
 	paid := answer(t, n.do("auditor", "GET", "/v1/audit/"+txns[4], ""), 200)
 	require.Equal(t, textOf(paid, "agentId"), textOf(newest, "agentId"), "who paid")
 	require.Equal(t, textOf(paid, "agentName"), textOf(newest, "agentName"))

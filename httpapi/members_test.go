@@ -186,7 +186,7 @@ func TestHoldsOverHTTP(t *testing.T) {
 	require.EqualValues(t, 20, settled.GetInt("countedUSDC"))
 	again := answer(t, n.do("settler", "POST", path+"/settle", `{"amount":19}`), 200)
 	require.Equal(t, textOf(settled, "eventId"), textOf(again, "eventId"), "the first answer stands")
-	require.EqualValues(t, 15, again.GetInt("amountUSDC"))
+	require.EqualValues(t, 15, again.GetInt("amount"))
 	v := answer(t, n.do("settler", "POST", path+"/release", `{"reason":"late"}`), 409)
 	require.Equal(t, "invalid_transition", textOf(v, "code"))
 	require.EqualValues(t, 15, limits().GetInt("spentUSDC"))
@@ -229,7 +229,7 @@ func TestLateSettleIsShownAndCounted(t *testing.T) {
 		answer(t, n.do("auditor", "GET", "/v1/audit?verdict=PROCEED", ""), 200).Get("data", "0"),
 	} {
 		require.Equal(t, "released", textOf(shown, "payment", "state"))
-		require.EqualValues(t, 7, shown.GetInt("lateSettlement", "amountUSDC"), shown.String())
+		require.EqualValues(t, 7, shown.GetInt("lateSettlement", "amount"), shown.String())
 	}
 }
 

@@ -124,7 +124,7 @@ func TestACaseOfMoneyThatIsGone(t *testing.T) {
 	open("txn_00000000", `,"uid":"27307"`, "gone", 404)
 	first := open(paid, `,"uid":"27307"`, "c", 200)
 	require.Contains(t, first, `"wentAhead":true`)
-	require.Contains(t, first, `"amountUSDC":7.25`)
+	require.Contains(t, first, `"amount":7.25`)
 	require.Equal(t, first, open(paid, `,"uid":"27307"`, "c", 200), "the same call")
 	id := textOf(answer(t, n.do("reviewer", "GET", cases+"?limit=1", ""), 200), "data", "0", "caseId")
 	require.Contains(t, open(paid, `,"uid":"27307"`, "d", 409), `"caseId":"`+id+`"`)

@@ -43,7 +43,7 @@ func TestClosedWorkStaysWithItsParty(t *testing.T) {
 	closed := page.GetArray("closed")
 	require.Len(t, closed, 2, page.String())
 	require.Equal(t, `{"itemId":"sar_`+paid+`","kind":"report","txnId":"`+paid+`","state":"CLOSED","own":true,"amount":300,"openedAt":`+page.Get("payments", "0", "screenedAt").String()+
-		`,"closedAt":`+page.Get("acts", "0", "at").String()+`,"closedBy":"Bob","keyId":"key_reviewer","reason":"his brother","persons":[]}`, closed[0].String())
+		`,"closedAt":`+page.Get("acts", "0", "time").String()+`,"closedBy":"Bob","closedByKey":"key_reviewer","reason":"his brother","persons":[]}`, closed[0].String())
 	require.Equal(t, "acknowledged", textOf(closed[1], "state"))
 	require.Equal(t, "alert", textOf(closed[1], "kind"))
 	require.Equal(t, "not_allowed", textOf(closed[1], "alert"))

@@ -100,7 +100,7 @@ func TestConfirmTime(t *testing.T) {
 	answer(t, n.do("alan", "POST", path, `{"notAfter":"2030-01-01"}`), 409)
 	answer(t, n.do("ada", "POST", path, `{"notAfter":"2030-01-02"}`), 409)
 	v = answer(t, n.do("ada", "POST", path, `{"notAfter":"2030-01-01"}`), 200)
-	require.Equal(t, "2030-01-01T00:00:00.000Z", textOf(v, "leapUntil"))
+	require.Equal(t, "2030-01-01T00:00:00.000Z", textOf(v, "leapExpiresAt"))
 	require.Equal(t, `["person:alan","person:ada"]`, v.Get("persons").String())
 	v = answer(t, n.do("alan", "POST", path, `{"notAfter":"2029-01-01"}`), 200)
 	require.Equal(t, "true", v.Get("unchanged").String())

@@ -390,5 +390,5 @@ func TestWhoTookAClearedPairBack(t *testing.T) {
 	v := answer(t, n.do("reviewer", "DELETE", words.Replace("/v1/cleared/$cleared"), `{"reason":"no longer","actor":"Zoe"}`), 200)
 	require.Equal(t, "Zoe", textOf(v, "actor"))
 	v = answer(t, n.do("auditor", "GET", "/v1/activity?by=zoe", ""), 200)
-	require.Equal(t, [2]string{"cleared.removed", "Zoe"}, [2]string{textOf(v, "data", "0", "type"), textOf(v, "data", "0", "by")}, v.String())
+	require.Equal(t, [2]string{"cleared.removed", "Zoe"}, [2]string{textOf(v, "data", "0", "type"), textOf(v, "data", "0", "actor")}, v.String())
 }

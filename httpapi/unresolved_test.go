@@ -43,7 +43,7 @@ func TestUnresolvedPaymentsAreListed(t *testing.T) {
 	next := textOf(answer(t, n.do("settler", "GET", "/v1/transactions/unresolved?limit=1", ""), 200), "nextCursor")
 	require.Equal(t, []string{first}, list("settler", "?cursor="+next))
 	item := answer(t, n.do("settler", "GET", "/v1/transactions/unresolved?order=asc&limit=1", ""), 200).Get("data", "0")
-	require.EqualValues(t, 20, item.GetInt("amountUSDC"))
+	require.EqualValues(t, 20, item.GetInt("amount"))
 	require.Equal(t, "r20", textOf(item, "paymentRef"))
 	require.False(t, item.GetBool("approved"))
 	require.Equal(t, "bad_request", textOf(answer(t, n.do("settler", "GET", "/v1/transactions/unresolved?agentId=x", ""), 400), "code"))
@@ -89,7 +89,7 @@ func TestAnUnresolvedPaymentThatWasRedeemedSaysSo(t *testing.T) {
 	listed := answer(t, n.do("settler", "GET", "/v1/transactions/unresolved", ""), 200).GetArray("data")
 	require.Len(t, listed, 2)
 	for _, item := range listed {
-		require.Equal(t, item.GetInt("amountUSDC") == 20, item.GetBool("redeemed"))
+		require.Equal(t, item.GetInt("amount") == 20, item.GetBool("redeemed"))
 	}
 }
 

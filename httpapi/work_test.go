@@ -30,7 +30,7 @@ func TestEverythingHasAnOwner(t *testing.T) {
 	answer(t, n.do("reviewer", "POST", "/v1/inbox/"+alert+"/comment", `{"comment":"I ask the bank","by":"Bob"}`), 200)
 	comments := answer(t, n.do("auditor", "GET", "/v1/inbox/"+alert+"/comments", ""), 200)
 	require.Equal(t, "I ask the bank", textOf(comments, "data", "0", "comment"))
-	require.Equal(t, "Bob", textOf(comments, "data", "0", "by"))
+	require.Equal(t, "Bob", textOf(comments, "data", "0", "actor"))
 	answer(t, n.do("reviewer", "POST", "/v1/inbox/"+alert+"/assign", `{"assignee":"Cy"}`), 200)
 	answer(t, n.do("reviewer", "POST", "/v1/inbox/"+alert+"/release", `{"force":true}`), 200)
 	n.advance(73 * engine.Hour)

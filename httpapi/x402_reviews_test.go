@@ -364,7 +364,7 @@ func TestLostAnswersSpendTheLimitOnce(t *testing.T) {
 	require.Equal(t, []int{5, 0}, []int{held, spent})
 	unresolved := answer(t, w.do("settler", "GET", "/v1/transactions/unresolved", ""), 200).GetArray("data")
 	require.Len(t, unresolved, 1)
-	require.Equal(t, 5, unresolved[0].GetInt("amountUSDC"))
+	require.Equal(t, 5, unresolved[0].GetInt("amount"))
 	require.Equal(t, "unresolved", textOf(w.record(textOf(unresolved[0], "txnId")), "payment", "state"))
 	require.Equal(t, "unresolved_payment", textOf(answer(t, w.do("reviewer", "GET", "/v1/alerts?kind=unresolved_payment", ""), 200), "data", "0", "kind"))
 }

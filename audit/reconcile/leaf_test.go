@@ -83,7 +83,7 @@ func rail(name string) map[leaf.Tag]string {
 func TestLeavesBecomeRecords(t *testing.T) {
 	const txn = `"txnId":"txn_aaaaaaaa","screenedLeaf":0,"recordPrevious":0`
 	end := func(state string, amount int) string {
-		return fmt.Sprintf(`%s,"state":"%s","amountUSDC":%d`, txn, state, amount)
+		return fmt.Sprintf(`%s,"state":"%s","amount":%d`, txn, state, amount)
 	}
 	settled := func(amount int, more string) string {
 		return end("settled", amount) + `,"countedUSDC":5,"railRef":"0xFEED"` + more
@@ -161,9 +161,9 @@ func TestAClaimAllowsNoSecondPayment(t *testing.T) {
 	}
 	l.screen("aaaaaaaa", engine.Proceed, 5, of("x402:payment:1"))
 	l.screen("bbbbbbbb", engine.Proceed, 5, of("x402:settlement:1"))
-	l.event("hold.settled", `"txnId":"txn_aaaaaaaa","screenedLeaf":0,"recordPrevious":0,"state":"settled","amountUSDC":5,"countedUSDC":5,"railRef":"0xFEED"`)
+	l.event("hold.settled", `"txnId":"txn_aaaaaaaa","screenedLeaf":0,"recordPrevious":0,"state":"settled","amount":5,"countedUSDC":5,"railRef":"0xFEED"`)
 	l.screen("cccccccc", engine.Proceed, 6, of("x402:settlement:2"))
-	l.event("hold.settled", `"txnId":"txn_cccccccc","screenedLeaf":3,"recordPrevious":3,"state":"settled","amountUSDC":6,"countedUSDC":6,"railRef":"0xDEED"`)
+	l.event("hold.settled", `"txnId":"txn_cccccccc","screenedLeaf":3,"recordPrevious":3,"state":"settled","amount":6,"countedUSDC":6,"railRef":"0xDEED"`)
 	l.pay("1", "2026-11-23T10:10:00Z", 5, "0xfeed")
 	require.NoError(t, l.run.Settlement(&Settlement{ID: "2", Time: "2026-11-23T10:10:00Z", Amount: Amount{Micro: 5 * engine.Dollar}, Currency: "USD", Payee: shop}))
 	require.Equal(t, []string{"told_not_found cccccccc", "unscreened 2"}, l.found())

@@ -76,9 +76,9 @@ func (g *generated) take(t testing.TB, r *Run) {
 		}
 		switch {
 		case wrong && fault == AfterEnd:
-			event("hold.released", fmt.Sprintf(`"state":"released","amountUSDC":%s,"reason":"payment_failed"`, engine.AppendUSD(nil, g.amount(i))))
+			event("hold.released", fmt.Sprintf(`"state":"released","amount":%s,"reason":"payment_failed"`, engine.AppendUSD(nil, g.amount(i))))
 		case i%5 == 1 || wrong && (fault == ToldOtherwise || fault == ToldNotFound):
-			event("hold.settled", fmt.Sprintf(`"state":"settled","amountUSDC":%s,"countedUSDC":0,"railRef":"0x%064x"`, engine.AppendUSD(nil, g.amount(i)), 1<<40+i))
+			event("hold.settled", fmt.Sprintf(`"state":"settled","amount":%s,"countedUSDC":0,"railRef":"0x%064x"`, engine.AppendUSD(nil, g.amount(i)), 1<<40+i))
 		}
 	}
 }

@@ -77,8 +77,8 @@ func lookedBack(ctx context.Context, by *caller, n *node) (done bool, place stri
 			Version  uint64 `json:"listVersion"`
 			State    string `json:"state"`
 			Progress struct {
-				Leaf  uint64 `json:"leaf"`
-				Until uint64 `json:"until"`
+				Leaf    uint64 `json:"leaf"`
+				EndLeaf uint64 `json:"endLeaf"`
 			} `json:"progress"`
 		} `json:"data"`
 	}
@@ -95,5 +95,5 @@ func lookedBack(ctx context.Context, by *caller, n *node) (done bool, place stri
 	if run.Version == list.Active.Version && run.State == "done" {
 		return true, ""
 	}
-	return false, fmt.Sprintf("%s for list version %d of %d at leaf %d of %d", run.State, run.Version, list.Active.Version, run.Progress.Leaf, run.Progress.Until)
+	return false, fmt.Sprintf("%s for list version %d of %d at leaf %d of %d", run.State, run.Version, list.Active.Version, run.Progress.Leaf, run.Progress.EndLeaf)
 }

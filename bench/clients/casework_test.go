@@ -28,7 +28,7 @@ var caseworkCalls = map[string]func(ctx context.Context, rail *client.Client, ke
 		}
 		all := []any{}
 		for _, c := range comments {
-			all = append(all, map[string]any{"by": c.By, "comment": c.Comment})
+			all = append(all, map[string]any{"by": c.Actor, "comment": c.Comment})
 		}
 		return all, nil
 	},

@@ -74,14 +74,14 @@ func deskGo(ctx context.Context, rail *client.Client, name string) (lines []stri
 		if err != nil {
 			return lines, err
 		}
-		lines = append(lines, event.Event+" "+event.By)
+		lines = append(lines, event.Event+" "+event.Actor)
 	}
 	comments, err := rail.ItemComments(ctx, txn)
 	if err != nil {
 		return lines, err
 	}
 	for _, c := range comments {
-		lines = append(lines, c.By+": "+c.Comment)
+		lines = append(lines, c.Actor+": "+c.Comment)
 	}
 	more, err := decideGo(ctx, rail, name, party.PartyID, txn)
 	return append(lines, more...), err

@@ -95,7 +95,7 @@ func guide(ctx context.Context) error {
 	for event := range told {
 		var about struct{ TxnID string }
 		if json.Unmarshal(event.Data, &about) == nil && about.TxnID == verdict.TxnID {
-			fmt.Println(event.Type, settled.State, settled.AmountUSDC, claims.Subject == agent.AgentID)
+			fmt.Println(event.Type, settled.State, settled.Amount, claims.Subject == agent.AgentID)
 			return nil
 		}
 	}
@@ -152,7 +152,7 @@ token = agent["token"]
 while True:
     event = told.get()
     if event["data"].get("txnId") == verdict["txnId"]:
-        print(event["type"], settled["state"], settled["amountUSDC"], str(claims["sub"] == agent["agentId"]).lower())
+        print(event["type"], settled["state"], settled["amount"], str(claims["sub"] == agent["agentId"]).lower())
         break
 `
 
@@ -186,7 +186,7 @@ const token = agent.token;
 %s
 let event;
 while (!(event = told.find((one) => one.data.txnId === verdict.txnId))) await new Promise<void>((done) => (came = done));
-console.log(event.type, settled.state, settled.amountUSDC, claims.sub === agent.agentId);
+console.log(event.type, settled.state, settled.amount, claims.sub === agent.agentId);
 process.exit(0);
 `
 

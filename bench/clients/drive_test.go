@@ -136,7 +136,7 @@ func takeLeave(ctx context.Context, rail *client.Client, one *driven) (any, erro
 		if err != nil {
 			return nil, err
 		}
-		return map[string]any{"verdict": confirmed.Verdict, "permit": confirmed.Permit, "payment": confirmed.Payment.State, "amount": confirmed.Payment.AmountUSDC.String()}, nil
+		return map[string]any{"verdict": confirmed.Verdict, "permit": confirmed.Permit, "payment": confirmed.Payment.State, "amount": confirmed.Payment.Amount.String()}, nil
 	}
 	redeemed, err := rail.RedeemPermit(ctx, &client.Redeem{Permit: "p.e.r", Pay: &client.Paying{Amount: 99_500_000, Chain: "BASE", Payee: "0x1"}, IdempotencyKey: one.Key})
 	if err != nil {

@@ -110,13 +110,13 @@ func (b *bank) act(key string, r *http.Request, body string) string {
 	parts := strings.Split(r.URL.Path, "/")
 	txn, verb := parts[3], map[string]string{"settle": "settled", "release": "released"}[parts[4]]
 	if b.state[txn] == verb { // As the service does: said again, it changes nothing.
-		return fmt.Sprintf(`{"txnId":%q,"state":%q,"amountUSDC":1,"unchanged":true}`, txn, verb)
+		return fmt.Sprintf(`{"txnId":%q,"state":%q,"amount":1,"unchanged":true}`, txn, verb)
 	}
 	if b.state[txn] != "held" {
 		return "! " + verb + " of what is " + b.state[txn]
 	}
 	b.state[txn], b.amount[txn] = verb, body
-	return fmt.Sprintf(`{"txnId":%q,"state":%q,"amountUSDC":1}`, txn, verb)
+	return fmt.Sprintf(`{"txnId":%q,"state":%q,"amount":1}`, txn, verb)
 }
 
 // killing is a store whose program dies at one of its lines.

@@ -58,7 +58,7 @@ var describedTypes = []describedType{
 	{name: "Health", goType: client.Health{}, typescript: "Health", places: ">GET /v1/health"},
 	{name: "Event", goType: client.Event{}, typescript: "Event", places: ">GET /v1/events data"},
 	{name: "EventList", goType: client.EventList{}, typescript: "EventList", places: ">GET /v1/events"},
-	{name: "Webhook", goType: client.Webhook{}, typescript: "Webhook", places: "<POST /v1/webhooks, >POST /v1/webhooks webhook", tsLacks: "createdAt keyId off olderSecretUntil owner publicKeys rev state webhookId"},
+	{name: "Webhook", goType: client.Webhook{}, typescript: "Webhook", places: "<POST /v1/webhooks, >POST /v1/webhooks webhook", tsLacks: "createdAt keyId off olderSecretExpiresAt owner publicKeys rev state webhookId"},
 	{name: "WebhookChange", goType: client.WebhookChange{}, typescript: "WebhookChange", places: ">POST /v1/webhooks, >POST /v1/webhooks/{id}/redeliver"},
 	{name: "PartyList", goType: client.PartyList{}, typescript: "PartyList", places: ">GET /v1/parties"},
 	{name: "PartySummary", goType: client.PartySummary{}, places: ">GET /v1/parties data"},

@@ -249,7 +249,7 @@ func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
 		Data []struct {
 			State    string `json:"state"`
 			Progress struct {
-				Until uint64 `json:"until"`
+				EndLeaf uint64 `json:"endLeaf"`
 			} `json:"progress"`
 		} `json:"data"`
 	}
@@ -259,7 +259,7 @@ func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
 	if len(runs.Data) == 0 {
 		return 0, false
 	}
-	return runs.Data[0].Progress.Until, runs.Data[0].State == "running"
+	return runs.Data[0].Progress.EndLeaf, runs.Data[0].State == "running"
 }
 
 // window is the span of a load with an event in it. Even the brief one has room for the

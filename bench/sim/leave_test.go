@@ -272,8 +272,8 @@ func TestLeaveLapses(t *testing.T) {
 func TestControlOfLeaves(t *testing.T) {
 	screen, event := screened, happened
 	again := func(state, at, more string) string {
-		if !strings.Contains(more, `"until"`) {
-			more += `,"until":"2000-01-01T08:00:30.000Z"`
+		if !strings.Contains(more, `"expiresAt"`) {
+			more += `,"expiresAt":"2000-01-01T08:00:30.000Z"`
 		}
 		return fmt.Sprintf(`{"kind":"payment.confirmed","time":"%s","screenedLeaf":0,"state":"%s","listVersion":0,"leftOut":0,%s}`, at, state, more)
 	}

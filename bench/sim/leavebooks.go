@@ -38,8 +38,8 @@ func (b *books) leave(i int, at string, leaf []byte) {
 		b.found.add("leaf %d: %s, and the permit ended at %s", i, verdict, ends)
 	case number(leaf, "listVersion") != b.list:
 		b.found.add("leaf %d: judged with list %d, active is %d", i, number(leaf, "listVersion"), b.list)
-	case verdict == "PROCEED" && !instant(member(leaf, "until")).Equal(p.until):
-		b.found.add("leaf %d: it may be made until %s, and the leave of leaf %d ends at %v", i, member(leaf, "until"), record, p.until)
+	case verdict == "PROCEED" && !instant(member(leaf, "expiresAt")).Equal(p.until):
+		b.found.add("leaf %d: it may be made until %s, and the leave of leaf %d ends at %v", i, member(leaf, "expiresAt"), record, p.until)
 	}
 	want := "held"
 	if verdict == "BLOCK" && wasHeld && (p.approved && !p.given || b.limits.Need == engine.PermitOfAll) {

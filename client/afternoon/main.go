@@ -103,7 +103,7 @@ func pay(ctx context.Context, rail *client.Client, agent *client.Registration) e
 	if err != nil {
 		return err
 	}
-	fmt.Println(settled.State, settled.AmountUSDC)
+	fmt.Println(settled.State, settled.Amount)
 	verdict, err = rail.Screen(ctx, &client.Payment{Token: agent.Token, Amount: client.Dollars(20), Hold: &client.HoldRequest{TTLSeconds: 600}})
 	if err != nil {
 		return err

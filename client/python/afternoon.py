@@ -35,7 +35,7 @@ print(verdict["verdict"], verdict["hold"]["state"], verdict["hold"]["amount"])
 again = client.screen(payment, idempotency_key=key)  # As after a crash: the same key, the same payment.
 print("same", again["txnId"] == verdict["txnId"])
 settled = settler.settle(verdict["txnId"], Decimal("99.5"), "wire-4711")
-print(settled["state"], settled["amountUSDC"])
+print(settled["state"], settled["amount"])
 
 # What is not made is released.
 verdict = client.screen({"token": token, "amount": 20, "hold": {"ttlSeconds": 600}})

@@ -78,7 +78,7 @@ CASEWORK = {
     "releaseItem": lambda client, key: work(client.release_item("alr_1", "Carla", True)),
     "assignItem": lambda client, key: work(client.assign_item("case_1", "Emil", "Carla")),
     "commentItem": lambda client, key: work(client.comment_item("sar_txn_1", "Carla", "seen")),
-    "itemComments": lambda client, key: [{"by": c["by"], "comment": c["comment"]} for c in client.item_comments("sar_txn_1")],
+    "itemComments": lambda client, key: [{"by": c["actor"], "comment": c["comment"]} for c in client.item_comments("sar_txn_1")],
 }
 
 
@@ -96,7 +96,7 @@ def make(client, case):
         return {"state": answer["state"], "counted": text(answer["countedUSDC"])}
     if case["call"] == "confirm":
         answer = client.confirm("txn_1", {"ttlSeconds": 60, "aud": "https://pay.example.org"}, "t", True, idempotency_key=case["key"])
-        return {"verdict": answer["verdict"], "permit": answer.get("permit", ""), "payment": answer["payment"]["state"], "amount": text(answer["payment"]["amountUSDC"])}
+        return {"verdict": answer["verdict"], "permit": answer.get("permit", ""), "payment": answer["payment"]["state"], "amount": text(answer["payment"]["amount"])}
     if case["call"] == "redeem":
         answer = client.redeem_permit("p.e.r", {"amount": Decimal("99.5"), "chain": "BASE", "payee": "0x1"}, idempotency_key=case["key"])
         return {"state": answer["state"], "txnId": answer["txnId"]}
@@ -185,8 +185,8 @@ def desk(job):
     txn = client.party(party["partyId"])["reviews"][0]["txnId"]
     lines = ["%s open %d waits %s" % (party["name"], party["open"], text(party["sums"]["waits"]["amountUSDC"]))]
     for step in (client.claim_item(txn, "Carla"), client.comment_item(txn, "Carla", "seen"), client.release_item(txn, "Carla"), client.assign_item(txn, "Carla", "Emil")):
-        lines.append("%s %s" % (step["event"], step["by"]))
-    lines.append(" ".join("%s: %s" % (c["by"], c["comment"]) for c in client.item_comments(txn)))
+        lines.append("%s %s" % (step["event"], step["actor"]))
+    lines.append(" ".join("%s: %s" % (c["actor"], c["comment"]) for c in client.item_comments(txn)))
     lines.append("inbox %d" % len(client.inbox(party_id=party["partyId"], kind="review", limit=5)["data"]))
     found = client.search(job["name"])["parties"][0]
     lines.append("%s %s" % (found["name"], found["why"]))

@@ -36,7 +36,7 @@ console.log(verdict.verdict, verdict.hold?.state, verdict.hold?.amount);
 const again = await client.screen(payment, key); // As after a crash: the same key, the same payment.
 console.log("same", again.txnId === verdict.txnId);
 const settled = await settler.settle(verdict.txnId, { amount: "99.5", railRef: "wire-4711" });
-console.log(settled.state, settled.amountUSDC);
+console.log(settled.state, settled.amount);
 
 // What is not made is released.
 verdict = await client.screen({ token, amount: "20", hold: { ttlSeconds: 600 } });

@@ -71,7 +71,7 @@ const casework: Record<string, (client: Client, key?: string) => Promise<unknown
   releaseItem: async (client) => work(await client.releaseItem("alr_1", "Carla", true)),
   assignItem: async (client) => work(await client.assignItem("case_1", "Emil", "Carla")),
   commentItem: async (client) => work(await client.commentItem("sar_txn_1", "Carla", "seen")),
-  itemComments: async (client) => (await client.itemComments("sar_txn_1")).map((c) => ({ by: c.by, comment: c.comment })),
+  itemComments: async (client) => (await client.itemComments("sar_txn_1")).map((c) => ({ by: c.actor, comment: c.comment })),
   async search(client) {
     const answer = await client.search("kadyrow ramzan");
     return { parties: answer.parties.map((p) => ({ name: p.name, like: p.likeness === 1, why: p.why })), transactions: answer.transactions.map((x) => text(x.amount)) };
@@ -100,7 +100,7 @@ async function make(client: Client, one: Case): Promise<unknown> {
     }
     case "confirm": {
       const answer = await client.confirm("txn_1", { permit: { ttlSeconds: 60, aud: "https://pay.example.org" }, token: "t", redeem: true }, one.key);
-      return { verdict: answer.verdict, permit: answer.permit ?? "", payment: answer.payment.state, amount: text(answer.payment.amountUSDC) };
+      return { verdict: answer.verdict, permit: answer.permit ?? "", payment: answer.payment.state, amount: text(answer.payment.amount) };
     }
     case "redeem": {
       const answer = await client.redeemPermit("p.e.r", { amount: "99.5", chain: "BASE", payee: "0x1" }, one.key);
@@ -211,9 +211,9 @@ async function desk(job: { urls: string[]; key: string; name: string }) {
   const txn = (await client.party(party.partyId)).reviews[0].txnId!;
   const lines = [`${party.name} open ${party.open} waits ${text(party.sums.waits.amountUSDC)}`];
   for (const step of [await client.claimItem(txn, "Carla"), await client.commentItem(txn, "Carla", "seen"), await client.releaseItem(txn, "Carla"), await client.assignItem(txn, "Carla", "Emil")]) {
-    lines.push(`${step.event} ${step.by}`);
+    lines.push(`${step.event} ${step.actor}`);
   }
-  lines.push((await client.itemComments(txn)).map((c) => `${c.by}: ${c.comment}`).join(" "));
+  lines.push((await client.itemComments(txn)).map((c) => `${c.actor}: ${c.comment}`).join(" "));
   lines.push(`inbox ${(await client.inbox({ partyId: party.partyId, kind: "review", limit: 5 })).data.length}`);
   const found = (await client.search(job.name)).parties[0];
   lines.push(`${found.name} ${found.why}`);

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,8 +12,9 @@ import (
 // demands two persons for it. Of any other answer it says nothing.
 func tellProposal(out io.Writer, data []byte) {
 	type proposal struct {
-		State, ProposalID, LapsesAt string
-		TwoPersons                  []string
+		State, ProposalID, ExpiresAt string
+		ProposalExpiresAt            string // Of a key, which has an end of its own.
+		TwoPersons                   []string
 	}
 	var answer struct {
 		proposal
@@ -33,5 +35,5 @@ func tellProposal(out io.Writer, data []byte) {
 		what = strings.Join(waits.TwoPersons, ", ")
 	}
 	fmt.Fprintf(out, "Nothing is done yet: the policy demands two persons for %s. Until %s somebody else whose key has the role, and is a day old, confirms:\n  railguard proposal show %s\n  railguard proposal confirm %s\n",
-		what, waits.LapsesAt, waits.ProposalID, waits.ProposalID)
+		what, cmp.Or(waits.ProposalExpiresAt, waits.ExpiresAt), waits.ProposalID, waits.ProposalID)
 }

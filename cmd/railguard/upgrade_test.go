@@ -133,7 +133,7 @@ func (p *park) lease(m *machine, token string) time.Duration {
 	verdict, txn := p.pay(m, token, 5000)
 	require.Equal(p.t, "REVIEW", verdict)
 	claim := p.want(m, http.StatusOK, "POST", "/v1/queue/"+txn+"/claim", `{"assignee":"carla"}`)
-	until, err := time.Parse(time.RFC3339Nano, claim["leaseUntil"].(string))
+	until, err := time.Parse(time.RFC3339Nano, claim["leaseExpiresAt"].(string))
 	require.NoError(p.t, err)
 	return time.Until(until).Round(time.Minute)
 }

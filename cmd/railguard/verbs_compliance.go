@@ -35,7 +35,7 @@ var complianceVerbs = []verb{
 	},
 	{path: "review withdraw", short: "Withdraw what another person proposed (four eyes)", call: "POST /v1/reviews/{txn}/withdraw", fields: []field{{name: "reviewedBy", help: "who withdraws: name or employee id"}}},
 	{
-		path: "proposal list", group: "compliance", short: "List acts that wait for a second person", call: "GET /v1/proposals", columns: "proposalId at act disposition twoPersons txnId proposedBy lapsesAt mayConfirm",
+		path: "proposal list", group: "compliance", short: "List acts that wait for a second person", call: "GET /v1/proposals", columns: "proposalId proposedAt act disposition twoPersons txnId proposedBy expiresAt mayConfirm",
 		example: "  railguard proposal list",
 	},
 	{path: "proposal show", short: "Show what is proposed, by whom, and whether you may confirm it", call: "GET /v1/proposals/{proposal}"},
@@ -45,7 +45,7 @@ var complianceVerbs = []verb{
 	},
 	{path: "proposal withdraw", short: "Withdraw a proposal", call: "POST /v1/proposals/{proposal}/withdraw", fields: []field{{flag: "reason", help: "why"}}},
 	{
-		path: "alerts list", group: "compliance", short: "List alerts: what is no review and wants a person", call: "GET /v1/alerts", columns: "alertId openedAt kind state txnId operatorLegalName amountUSDC acknowledgedBy",
+		path: "alerts list", group: "compliance", short: "List alerts: what is no review and wants a person", call: "GET /v1/alerts", columns: "alertId openedAt kind state txnId operatorLegalName amount acknowledgedBy",
 		example: "  railguard alerts list --state open",
 	},
 	{path: "alerts show", short: "Show an alert", call: "GET /v1/alerts/{alert}", example: "  railguard alerts show alr_fs5wtzwmmu4e"},
@@ -168,7 +168,7 @@ var webhookVerbs = []verb{
 	{path: "webhook delete", short: "Delete a webhook", call: "DELETE /v1/webhooks/{webhook}"},
 	{path: "webhook rotate", short: "Replace a webhook's secret and key; prints the new secret, once", call: "POST /v1/webhooks/{webhook}/rotate-secret", fields: []field{{name: "overlapSeconds", help: "seconds for which the older ones sign as well (default a day; 0: they are known to others)"}}},
 	{path: "webhook test", short: "Send one message of the type webhook.test now", call: "POST /v1/webhooks/{webhook}/test"},
-	{path: "webhook deliveries", short: "List what was given up, and what is to be sent again", call: "GET /v1/webhooks/{webhook}/deliveries", columns: "eventId state attempts status at"},
+	{path: "webhook deliveries", short: "List what was given up, and what is to be sent again", call: "GET /v1/webhooks/{webhook}/deliveries", columns: "eventId state attempts status time"},
 	{
 		path: "webhook redeliver", short: "Send one event again, or all that were given up", call: "POST /v1/webhooks/{webhook}/redeliver",
 		example: `  railguard webhook redeliver whk_1 --event evt_4711_0

@@ -51,7 +51,7 @@ Exit codes with --file: 0 every payment has a verdict, 1 some were refused,
 	{path: "dry-run", group: "payments", short: "Show what a payment would get, without record or debit", call: "POST /v1/screen/dry-run", omit: "model", fields: tokenFields, token: true, example: `  railguard dry-run --token-file agent.jwt --amount 12.5 --cp-name "Acme Ltd"`},
 	{
 		path: "payment unresolved", group: "payments", short: "List payments of which nobody has said what became of them; they count", call: "GET /v1/transactions/unresolved",
-		columns: "txnId amountUSDC agentId operatorLegalName countsOn unresolvedSince approved redeemed paymentRef", example: "  railguard payment unresolved --order asc",
+		columns: "txnId amount agentId operatorLegalName countsOn unresolvedSince approved redeemed paymentRef", example: "  railguard payment unresolved --order asc",
 	},
 	{
 		path: "payment confirm", short: "Judge a recorded payment again before it is made; pay on PROCEED alone", call: "POST /v1/transactions/{txn}/confirm", token: true,

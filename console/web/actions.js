@@ -71,4 +71,4 @@ const said = {DRAFT: 'is a draft', READY: 'is ready to be filed', FILED: 'was fi
 
 /** reportState says what became of a payment's report: who filed it and when, or what it waits for. */
 export const reportState = (r, when) => [`A report ${said[r.state]}`, r.state === 'FILED' && r.filedBy && [` by ${r.filedBy} `, when(r.filedAt), ` as ${r.bsaId}`], ` · opened by ${r.openedBy} `, when(r.openedAt), r.reason && [': ', h('q', null, r.reason)],
-  ['DRAFT', 'READY'].includes(r.state) && [' · file by ', when(r.dueAt)], r.waits && ` · ${r.waits.to} waits for a second person, proposed by ${r.waits.by}`];
+  ['DRAFT', 'READY'].includes(r.state) && [' · file by ', when(r.dueAt)], r.waits && ` · ${r.waits.to} waits for a second person, proposed by ${r.waits.proposedBy}`];

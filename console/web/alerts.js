@@ -26,7 +26,7 @@ function about(alert) {
   const named = (alert.named ?? []).map((x) => (x.name ? `${x.name}${x.entryId ? ` (${x.list}, ${x.entryId})` : ''}` : `entry ${x.uid}`));
   return [paid && h('strong', null, `to ${paid}`), named.length > 0 && h('span', null, `as ${named.slice(0, 3).join(' or ')}${named.length > 3 ? ` and ${named.length - 3} more` : ''}`), alert.txnId && h('a', {href: `/console/case/${alert.txnId}`}, alert.txnId), alert.caseId && h('a', {href: `/console/sanctions/${alert.caseId}`}, alert.caseId), alert.operatorLegalName && h('span', null, alert.operatorLegalName),
     alert.agentId && partyLink(alert.agentId, alert.agentName), alert.userId && partyLink(alert.userId),
-    alert.amountUSDC !== undefined && h('span', null, money(alert.amountUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
+    (alert.amount ?? alert.paymentsUSDC) !== undefined && h('span', null, money(alert.amount ?? alert.paymentsUSDC)), alert.entries !== undefined && h('span', null, `${count(alert.entries)} ${alert.entries === 1 ? 'entity' : 'entities'}`),
     alert.class && h('span', null, `${alert.rail}: ${alert.class}${alert.gap ? ` (${alert.gap})` : ''}${alert.settlement ? `, settlement ${alert.settlement}` : ''}${alert.statement ? `, statement ${alert.statement}` : ''}`), ...(alert.txnIds ?? []).map((txn) => h('a', {href: `/console/case/${txn}`}, txn)),
     alert.lookId && h('a', {href: `/console/look/${alert.lookId}`}, `decided ${verbs[alert.firstDisposition]?.done ?? alert.firstDisposition}, second look ${verbs[alert.secondDisposition]?.done ?? alert.secondDisposition}`),
     alert.lookedOn && h('span', null, `${alert.lookedBy ?? 'the admin token'} on ${alert.lookedOn}, ${count(alert.lookCount)} ${alert.lookCount === 1 ? 'call' : 'calls'}`),
@@ -125,7 +125,7 @@ export async function showReports(place) {
   const data = [];
   const fail = (error) => toast(error.message, 'bad');
   const about = (r) => h('span', null, h('strong', null, r.cpName ?? r.cpWallet ?? 'nobody named'), r.amount !== undefined && ` · ${money(r.amount)}`, r.agentId && [' · ', partyLink(r.agentId, r.agentName)], r.operatorLegalName && ` of ${r.operatorLegalName}`);
-  const waits = (r) => r.waits && h('span', null, badge('waits'), ` ${r.waits.to} by ${r.waits.by}: a second person has to confirm. `, h('a', {href: '/console/proposals'}, 'Proposals'));
+  const waits = (r) => r.waits && h('span', null, badge('waits'), ` ${r.waits.to} by ${r.waits.proposedBy}: a second person has to confirm. `, h('a', {href: '/console/proposals'}, 'Proposals'));
   async function more(cursor) {
     const page = await api.call(`/sar${api.query({order: 'asc', limit: 50, cursor})}`);
     data.push(...page.data);
@@ -146,7 +146,7 @@ export async function showReports(place) {
     const text = h('textarea', {name: 'narrative', rows: 12, required: true, maxlength: 32768, value: packet.narrative});
     const who = signs('Written by');
     askFor({title: `Narrative: ${report.txnId}`, word: 'Keep it', draft: `sar:${report.txnId}:narrative`, body: [h('p', {class: 'action'}, 'Each narrative is a leaf of the log: the one before it stays.'),
-      field('Narrative', text, packet.narrativeSha256 === null ? 'A skeleton from the records: what stands in brackets is for you to write.' : `The narrative of ${packet.narratives.at(-1).by}.`), who.view], act: async (_form, post) => {
+      field('Narrative', text, packet.narrativeSha256 === null ? 'A skeleton from the records: what stands in brackets is for you to write.' : `The narrative of ${packet.narratives.at(-1).actor}.`), who.view], act: async (_form, post) => {
       const kept = await post(`/sar/${report.txnId}/narrative`, {by: who.name(), narrative: text.value.trim(), ...(packet.narrativeSha256 && {replaces: packet.narrativeSha256})}, 'PUT');
       await again(kept.finished ? 'Kept.' : 'Kept, and not finished: what stands in brackets is left open.');
     }});

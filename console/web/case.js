@@ -227,12 +227,12 @@ function comments(record, reload) {
   });
   return h('section', {class: 'card'}, h('h2', null, 'Comments'),
     (record.comments ?? []).length === 0 ? h('p', {class: 'quiet'}, 'None yet.') :
-      h('ul', {class: 'comments'}, record.comments.map((c) => h('li', null, h('strong', null, c.by ?? c.actorKeyId ?? ''), ' ', when(c.time), h('p', null, c.comment)))),
+      h('ul', {class: 'comments'}, record.comments.map((c) => h('li', null, h('strong', null, c.actor ?? c.actorKeyId ?? ''), ' ', when(c.time), h('p', null, c.comment)))),
     form);
 }
 
 /** working says that somebody else is at the case. */
-const working = (claim) => claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '. You can decide all the same; the first decision stands.');
+const working = (claim) => claim?.assignee && claim.assignee !== officer() && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseExpiresAt ? [' until ', when(claim.leaseExpiresAt)] : '', '. You can decide all the same; the first decision stands.');
 
 /** claimOf is the claim of an open case as it stands now; null: none, or not to be seen. */
 async function claimOf(id, options) {
@@ -253,7 +253,7 @@ function claimView(record, claim, reload) {
     }
   };
   return h('span', {class: 'claim'}, claim?.assignee ?
-    [badge('claimed'), ` ${mine ? 'by you' : `by ${claim.assignee}`}`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', ' ',
+    [badge('claimed'), ` ${mine ? 'by you' : `by ${claim.assignee}`}`, claim.leaseExpiresAt ? [' until ', when(claim.leaseExpiresAt)] : '', ' ',
       h('button', {type: 'button', class: 'small', onclick: () => act('release', mine ? {by: officer()} : {by: officer(), force: true})}, mine ? 'Give back' : 'Free it')] :
     h('button', {type: 'button', class: 'small', onclick: () => act('claim', {assignee: officer()})}, 'Claim for ten minutes'));
 }

@@ -104,7 +104,7 @@ export function decide(record, disposition, {claim, unseen = 0, names, then} = {
     body: [
       h('p', {class: 'action'}, `${verb.what} the payment of ${payment(record)}, made by ${record.agentName ?? record.agentId} of ${record.operatorLegalName ?? 'an unknown operator'}.`),
       h('p', {class: 'quiet'}, `${record.txnId}.${two ? '' : ' The decision is final: it becomes a leaf of the log and nobody can change it.'}`),
-      other && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseUntil ? [' until ', when(claim.leaseUntil)] : '', '.'),
+      other && h('p', {class: 'note warn'}, `${claim.assignee} is working on this case`, claim.leaseExpiresAt ? [' until ', when(claim.leaseExpiresAt)] : '', '.'),
       unseen > 0 && approves && h('p', {class: 'note warn unseenhits'}, `${unseen} ${unseen === 1 ? 'hit is' : 'hits are'} not marked as compared.`),
       record.ofacStale && h('p', {class: 'note warn'}, 'The list was too old when this payment was judged.'),
       two, place.list, place.limits, who.view,

@@ -159,7 +159,7 @@ function savedView(saved) {
   return h('section', {class: 'card', id: 'saved'}, h('h2', null, 'What officers said of the reviews that it saves'),
     h('p', {class: 'sentence'}, `Of the ${one ? 'one review' : `${count(saved.count)} reviews`} that ${one ? 'it saves' : 'this candidate saves'}, officers approved ${count(saved.approved)} and refused ${count(saved.refused)}${saved.undecided > 0 ? `; ${count(saved.undecided)} ${saved.undecided === 1 ? 'is' : 'are'} not decided yet` : ''}.`),
     saved.refused > 0 && [h('p', {class: 'note warn'}, 'A person stopped these payments, and nobody would have seen them:'),
-      table('Refused by officers, and no review under the candidate', ['When', 'Amount', 'Was', 'Would be', 'Agent'], saved.refusedExamples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amountUSDC), side(e.recorded), side(e.candidate), partyLink(e.agentId)])),
+      table('Refused by officers, and no review under the candidate', ['When', 'Amount', 'Was', 'Would be', 'Agent'], saved.refusedExamples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amount), side(e.recorded), side(e.candidate), partyLink(e.agentId)])),
       saved.refused > saved.refusedExamples.length && h('p', {class: 'quiet'}, `The first ${count(saved.refusedExamples.length)} are shown.`)],
     saved.truncated && h('p', {class: 'quiet'}, 'There were more than are followed until they are decided: some count as not decided.'));
 }
@@ -171,7 +171,7 @@ function doubts(job) {
   const told = [
     n.officerDecisions > 0 && `${calls(n.officerDecisions)} would have waited for an officer who never saw them. They count as not approved.`,
     n.listGone > 0 && `The list of ${calls(n.listGone)} is not kept any more: what it said is taken from the record.`,
-    n.listAge > 0 && `Whether the list was too old under the candidate is not known for ${calls(n.listAge)}.`,
+    n.listAgeUnknown > 0 && `Whether the list was too old under the candidate is not known for ${calls(n.listAgeUnknown)}.`,
     n.credentials > 0 && `${calls(n.credentials)} had no good credential. Tokens are never stored, so that stays as it was.`,
     n.unreadable > 0 && `${count(n.unreadable)} records could not be read by any node.`,
     ...n.rules.map((r) => `${ruleShort(r.rule)} (${ruleWords(r.rule)}) is taken from the record for ${calls(r.records)}.`),
@@ -187,7 +187,7 @@ const side = (x) => h('span', null, badge(x.verdict), ' ', x.rule ? h('span', {t
 
 function examplesView(job) {
   return h('section', {class: 'card'}, h('h2', null, 'Examples'), job.examples.length === 0 ? h('p', {class: 'quiet'}, job.records === 0 ? 'None yet.' : 'None: every payment came out as it did.') :
-    table('Payments that would have come out differently', ['When', 'Amount', 'Was', 'Would be', 'Agent'], job.examples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amountUSDC), side(e.recorded), side(e.candidate), partyLink(e.agentId)])),
+    table('Payments that would have come out differently', ['When', 'Amount', 'Was', 'Would be', 'Agent'], job.examples.map((e) => [h('a', {href: `/console/case/${e.txnId}`}, when(e.screenedAt)), money(e.amount), side(e.recorded), side(e.candidate), partyLink(e.agentId)])),
   job.examples.length >= 10 && h('p', {class: 'quiet'}, 'Ten of a kind at most, 100 in all.'));
 }
 
@@ -283,13 +283,13 @@ export async function showRetro(place, {id}, go) {
         `${count(all.payments.count)} ${all.payments.count === 1 ? 'payment' : 'payments'} of ${money(all.payments.amountUSDC)} and ${count(all.parties)} registered ${all.parties === 1 ? 'party' : 'parties'} are named; ${count(all.payments.proceeded.count)} of the payments went through (${money(all.payments.proceeded.amountUSDC)}).`),
       h('p', {class: 'meta'}, h('span', {class: 'mono'}, r.retroId), h('span', null, 'list ', h('a', {href: r.listSnapshotId ? `/console/lists/${r.listSnapshotId}` : '/console/lists'}, r.listSnapshotId ?? `version ${r.listVersion}`)), r.against && h('span', null, 'against ', h('a', {href: `/console/lists/${r.against}`}, r.against)),
         h('span', null, 'records from ', when(r.from)), h('span', null, r.asked ? 'asked for' : 'by the activation', ', begun ', when(r.startedAt)), r.endedAt && h('span', null, 'ended ', when(r.endedAt))),
-      running && r.progress && meter('Read', r.progress.leaf, r.progress.until),
+      running && r.progress && meter('Read', r.progress.leaf, r.progress.endLeaf),
       r.truncated && h('p', {class: 'note warn'}, 'There is more than is summed here: ask for fewer days, or look at the alerts.'),
       h('section', {class: 'card'}, h('h2', null, 'Whom the list names'), r.entries.length === 0 ? h('p', {class: 'quiet'}, 'Nobody.') : r.entries.map((e) => h('article', {class: 'hit'}, h('h3', null, e.name ?? `Entry ${e.uid}`), h('p', {class: 'found'}, `${e.text.replace(/ of (\d+(?:\.\d+)?) USD /, (_, n) => ` of ${money(Number(n))} `)}.`),
         facts([['Entry', `${e.entryId ?? e.uid}${e.list ? ` on the list ${e.list}` : ''}`], ['Type', e.type], ['Programmes', (e.programs ?? []).join(', ') || undefined], ['Payments', e.payments.count > 0 ? join(e.payments.txnIds.map((x) => h('a', {href: `/console/case/${x}`}, x))) : undefined],
           ['Went through', e.payments.count > 0 ? `${count(e.payments.proceeded.count)} of ${count(e.payments.count)}, ${money(e.payments.proceeded.amountUSDC)}` : undefined], ['First and last', e.payments.first ? [when(e.payments.first), ' – ', when(e.payments.last)] : undefined],
           ['Parties', e.partyIds.length > 0 ? join(e.partyIds.map((x) => partyLink(x))) : undefined]])))),
-      rows.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Hits'), table('Hits', ['What', 'Verdict then', 'Amount', 'Entries', 'How'], rows.map((x) => [x.txnId ? h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)) : x.agentId || x.userId || x.operatorId ? partyLink(x.agentId ?? x.userId ?? x.operatorId) : 'a party', x.verdict ? badge(x.verdict) : '–', x.amountUSDC === undefined ? '–' : money(x.amountUSDC),
+      rows.length > 0 && h('section', {class: 'card'}, h('h2', null, 'Hits'), table('Hits', ['What', 'Verdict then', 'Amount', 'Entries', 'How'], rows.map((x) => [x.txnId ? h('a', {href: `/console/case/${x.txnId}`}, when(x.screenedAt)) : x.agentId || x.userId || x.operatorId ? partyLink(x.agentId ?? x.userId ?? x.operatorId) : 'a party', x.verdict ? badge(x.verdict) : '–', x.amount === undefined ? '–' : money(x.amount),
         (x.entries ?? []).join(', '), x.wallet ? 'by wallet' : x.listed ? 'by name, as hard as a block' : 'by name, possibly'])),
       cursor && h('button', {type: 'button', onclick: () => next(r).catch((e) => toast(e.message, 'bad'))}, 'Show more')),
       h('p', null, h('a', {href: '/console/alerts?kind=retro_hit'}, 'The alerts of these hits'), ' · ', h('a', {href: '/console/foresight'}, 'All runs')));

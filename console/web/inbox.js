@@ -35,7 +35,7 @@ function clock(item) {
 const lookRow = (item) => h('div', {class: 'rowbody'},
   h('div', {class: 'line'}, h('a', {href: home(item)}, h('span', {class: 'to'}, 'A decision to look at again')), badge(kinds.look)),
   h('div', {class: 'line quiet'}, h('span', null, item.text), h('span', null, clock(item))),
-  item.assignee && h('div', {class: 'line'}, h('span', null, badge('claimed'), ` by ${item.assignee === officer() ? 'you' : item.assignee}`, item.leaseUntil && [' until ', when(item.leaseUntil)])),
+  item.assignee && h('div', {class: 'line'}, h('span', null, badge('claimed'), ` by ${item.assignee === officer() ? 'you' : item.assignee}`, item.leaseExpiresAt && [' until ', when(item.leaseExpiresAt)])),
   h('p', {class: 'why quiet'}, h('strong', null, `Rank ${item.rank.toLocaleString('en-US')}: `), why(item)),
   h('div', {class: 'actions left'}, h('a', {href: home(item)}, 'Open it')));
 
@@ -50,7 +50,7 @@ export function workRow(item, {may, reload}) {
     h('div', {class: 'line quiet'}, h('span', null, item.alert ? alertKinds[item.alert] ?? item.alert : item.rules.map(ruleShort).join(', '), item.text && ` · ${item.text}`)),
     h('div', {class: 'line quiet'}, h('span', null, item.agentName ?? item.agentId ?? 'no agent', item.operatorLegalName && ` · ${item.operatorLegalName}`), h('span', null, clock(item), item.comments > 0 && ` · ${item.comments} comments`),
       !target(item) && item.partyId && h('a', {href: `/console/party/${item.partyId}`}, 'All to this payee')),
-    item.assignee && h('div', {class: 'line'}, h('span', null, badge('claimed'), ` by ${item.assignee === officer() ? 'you' : item.assignee}`, item.leaseUntil && [' until ', when(item.leaseUntil)])),
+    item.assignee && h('div', {class: 'line'}, h('span', null, badge('claimed'), ` by ${item.assignee === officer() ? 'you' : item.assignee}`, item.leaseExpiresAt && [' until ', when(item.leaseExpiresAt)])),
     item.proposed && h('div', {class: 'line'}, h('span', null, badge('proposed'), ` ${verbs[item.proposed.disposition]?.word ?? item.proposed.to ?? 'a step'} by ${item.proposed.by ?? item.proposed.proposedBy}`), (item.proposed.notes ?? item.proposed.reason) && h('q', null, item.proposed.notes ?? item.proposed.reason)),
     h('p', {class: 'why quiet'}, h('strong', null, `Rank ${item.rank.toLocaleString('en-US')}: `), why(item)),
     may && h('div', {class: 'actions left'}, item.kind === 'review' ? decisions(item, reload) : h('a', {href: home(item)}, 'Open it'),

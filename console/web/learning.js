@@ -37,7 +37,7 @@ function figures(v, looked) {
 async function looks() {
   const page = api.may('reviewer', 'auditor') ? await api.call(`/learning/second-looks${api.query({limit: 20})}`) : null;
   return page?.data.length > 0 && table('The newest second looks', ['Day', 'State', 'In the hands of', 'Decided', 'Second look'], page.data.map((l) => [h('a', {href: `/console/look/${l.lookId}`}, l.openedAt.slice(0, 10)), badge(l.state), l.assignee ?? '–',
-    l.decided ? [badge(l.decided.disposition), ` ${l.decided.by ?? ''}`] : '–', l.answered ? [badge(l.answered.disposition), ` ${l.answered.by ?? ''}`] : '–']));
+    l.decided ? [badge(l.decided.disposition), ` ${l.decided.actor ?? ''}`] : '–', l.answered ? [badge(l.answered.disposition), ` ${l.answered.actor ?? ''}`] : '–']));
 }
 
 /** bundle asks for an examiner's bundle of some days. The browser saves it when the node has made it. */

@@ -23,7 +23,7 @@ export function paymentWords(payment) {
   switch (payment.state) {
     case 'held': return {text: `Confirmed ${at}: ${payment.verdict ?? 'judged again'}.${payment.verdict === 'PROCEED' ? ' Its leave is not taken yet.' : ' That gave no leave.'}`, bad: false};
     case 'redeemed': return {text: `Redeemed ${at}: whoever took its leave may have paid. It counts until somebody settles or releases it.`, bad: false};
-    case 'settled': return {text: `Settled ${at}: ${money(payment.amountUSDC)}${told.length ? `, ${told.join(', ')}` : ''}.`, bad: told.length > 0};
+    case 'settled': return {text: `Settled ${at}: ${money(payment.amount)}${told.length ? `, ${told.join(', ')}` : ''}.`, bad: told.length > 0};
     case 'released': return {text: `Given back ${at}.`, bad: false};
     case 'expired': return {text: `Given back by itself ${at}.`, bad: false};
     case 'unresolved': return {text: `Nobody has said what became of it since ${at}; it counts.${payment.redeemed ? ' It was redeemed, so it may have been paid.' : ''}`, bad: true};

@@ -51,7 +51,7 @@ function caseOf(look) {
 
 /** sides are the two answers, once both are given. */
 const sides = (look) => h('section', {class: 'card', id: 'sides'}, h('h2', null, look.answered ? (look.agrees ? 'The two agree' : 'The two differ') : 'Nobody answered in time'),
-  [['Decided', look.decided], ['Second look', look.answered]].filter(([, one]) => one).map(([what, one]) => h('p', {class: 'note'}, `${what}: `, badge(one.disposition), ` by ${one.by ?? 'an officer'} `, when(one.at), one.reason && h('q', null, one.reason))),
+  [['Decided', look.decided], ['Second look', look.answered]].filter(([, one]) => one).map(([what, one]) => h('p', {class: 'note'}, `${what}: `, badge(one.disposition), ` by ${one.actor ?? 'an officer'} `, when(one.time), one.reason && h('q', null, one.reason))),
   h('p', null, h('a', {href: `/console/case/${look.txnId}`}, 'The case')));
 
 /** blind says what it means to have a look in hand. */
@@ -73,7 +73,7 @@ export async function showLook(place, {id}, go) {
     const look = await api.call(path);
     const held = look.state === 'open' && look.record;
     put(place, h('div', {class: 'titlebar'}, h('h1', null, look.record ? payment(look.record) : 'Second look'), badge('second look'), look.state !== 'open' && badge(look.state)),
-      h('p', {class: 'meta'}, look.state === 'open' && h('span', {id: 'clock'}, 'due ', when(look.dueAt)), look.assignee && h('span', null, `in the hands of ${look.assignee === officer() ? 'you' : look.assignee} until `, when(look.leaseUntil))),
+      h('p', {class: 'meta'}, look.state === 'open' && h('span', {id: 'clock'}, 'due ', when(look.dueAt)), look.assignee && h('span', null, `in the hands of ${look.assignee === officer() ? 'you' : look.assignee} until `, when(look.leaseExpiresAt))),
       held && blind(),
       held && h('div', {class: 'actions decide'}, Object.entries(verbs).map(([key, verb]) => h('button', {type: 'button', class: verb.kind, onclick: () => answer(look, key, reload)}, verb.word)),
         h('button', {type: 'button', id: 'giveback', onclick: () => own('release', {by: officer()}, () => go('/console/inbox'))}, 'Give it back')),

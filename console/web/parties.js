@@ -63,7 +63,7 @@ export async function showAgent(place, {id}) {
     api.maybe(`/agents/${id}/attestations`), api.may('reviewer', 'auditor', 'policy') && api.whole() ? api.maybe(`/activity${api.query({about: id, types: historyTypes, limit: 50})}`) : null]);
   const can = api.may('operator');
   const p = a.effectivePolicy ?? {};
-  const done = acts?.data.map((e) => [e.time, h('span', {class: 'act'}, eventWords(e.type), e.by || e.keyName ? ` by ${e.by ?? e.keyName}` : '', e.reason ? h('q', null, e.reason) : null)]);
+  const done = acts?.data.map((e) => [e.time, h('span', {class: 'act'}, eventWords(e.type), e.actor || e.actorKeyName ? ` by ${e.actor ?? e.actorKeyName}` : '', e.reason ? h('q', null, e.reason) : null)]);
   const timeline = [...(done ?? [[a.registeredAt, 'registered'], [a.issuedAt, `credential ${a.credentialVersion} issued`], [a.statusChangedAt, `status ${a.ownStatus}`],
     ...(attestations?.data ?? []).map((x) => [x.attestedAt, `attested by ${x.attestedBy}`])]), [a.ownershipTransfer?.effectiveAt, 'ownership transfer takes effect'], ...(records?.data ?? []).map((r) => [r.screenedAt, [badge(r.verdict), ` ${money((r._request ?? r).amount)} `, h('a', {href: `/console/case/${r.txnId}`}, r.rule ? ruleShort(r.rule) : r.txnId)]]),
     [a.expiresAt, 'credential expires']].filter(([at]) => at).sort((x, y) => (x[0] < y[0] ? 1 : -1));
@@ -135,7 +135,7 @@ export async function showUsers(place, {id} = {}, go) {
   const redraw = () => showUsers(place, {id}, go);
   const status = (verb, word, kind) => h('button', {type: 'button', class: kind, onclick: () => act(`${word}?`, `${word} ${u.legalName ?? id}.`, word, kind, `/users/${id}/${verb}`, redraw)}, `${word} …`);
   const own = u.ownStatus ?? u.credentialStatus;
-  place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Version', u.credentialVersion], ['Issued', when(u.issuedAt)], ['Status since', when(u.statusChangedAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.storedUntil)],
+  place.append(h('section', {class: 'card'}, h('h2', null, u.legalName ?? u.userName ?? id, ' ', badge(u.credentialStatus)), facts([['Id', h('span', {class: 'mono'}, id)], ['Operator', u.operatorLegalName], ['Version', u.credentialVersion], ['Issued', when(u.issuedAt)], ['Status since', when(u.statusChangedAt)], ['Expires', when(u.expiresAt)], ['Stored until', when(u.recordExpiresAt)],
     ['Agents', h('ul', {class: 'plainlist spaced'}, (u.agentIds ?? []).map((x) => h('li', null, partyLink(x))))]]), api.may('operator') && h('div', {class: 'actions left'}, own === 'ACTIVE' && status('suspend', 'Suspend', 'warn'), own === 'SUSPENDED' && status('reinstate', 'Reinstate', 'good'), own !== 'REVOKED' && status('revoke', 'Revoke', 'bad'),
       own !== 'REVOKED' && h('button', {type: 'button', class: 'reissue', onclick: () => act('Issue a new credential?', `A new credential for ${u.legalName ?? id}; the old one ends after the overlap.`, 'Re-issue', 'primary', `/users/${id}/reissue`, redraw, {overlapHours: ['Overlap in hours', h('input', {type: 'number', min: 0, max: 168, value: 24}), Number]})}, 'Re-issue …'))));
 }

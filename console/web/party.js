@@ -111,7 +111,7 @@ const closedHome = (c) => (c.kind === 'alert' || c.kind === 'retro' ? `/console/
 /** closedOf shows what waits for nobody any more, with who closed it, when and why. */
 const closedOf = (p) => table('Closed', ['Closed', 'What', 'Payment', 'State', 'By', 'Why'], p.closed.map((c) => [c.closedAt ? when(c.closedAt) : 'past its 90 days',
   h('a', {href: closedHome(c)}, c.alert ? alertKinds[c.alert] ?? c.alert : kinds[c.kind]), c.txnId ? h('a', {href: `/console/case/${c.txnId}`}, money(c.amount)) : '–', badge(c.state),
-  c.persons.length > 1 ? c.persons.join(' and ') : c.closedBy ?? c.keyId ?? '–', c.reason ?? '–']));
+  c.persons.length > 1 ? c.persons.join(' and ') : c.closedBy ?? c.closedByKey ?? '–', c.reason ?? '–']));
 
 /** actHome is where an act is read: its case, its report, its alert, or the payment. */
 function actHome(a) {
@@ -159,7 +159,7 @@ export async function showParty(place, {id}) {
       p.entry && h('section', {class: 'card'}, h('h2', null, 'On the list'), p.entryNames.length > 0 && h('p', null, p.entryNames.join(' · ')), h('details', null, h('summary', null, 'All that the list says'), table('Listed facts', ['What', 'Value'], p.entryFacts.map((f) => [f.label ?? f.kind, f.value])))),
       (p.cleared.length > 0 || clears) && h('section', {class: 'card', id: 'cleared'}, h('h2', null, 'Cleared pairs'), p.cleared.length > 0 && clearedOf(p, may, reload),
         clears && h('div', {class: 'actions left'}, h('button', {type: 'button', class: 'clear', onclick: () => clear(p, own, reload).catch((e) => toast(e.message, 'bad'))}, 'Clear this pair …'))),
-      h('section', {class: 'card'}, h('h2', null, 'What was done'), table('Acts', ['When', 'What', 'By', 'Why', 'Where'], p.acts.map((a) => [when(a.at), [eventWords(a.what), a.disposition && [' ', badge(a.disposition)], (a.to ?? a.state) && ` ${a.to ?? a.state}`], a.by ?? a.keyId ?? '–', a.reason ?? '–', actHome(a)]))));
+      h('section', {class: 'card'}, h('h2', null, 'What was done'), table('Acts', ['When', 'What', 'By', 'Why', 'Where'], p.acts.map((a) => [when(a.time), [eventWords(a.what), a.disposition && [' ', badge(a.disposition)], (a.to ?? a.state) && ` ${a.to ?? a.state}`], a.actor ?? a.actorKeyId ?? '–', a.reason ?? '–', actHome(a)]))));
   }
   await draw();
 

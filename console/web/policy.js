@@ -136,7 +136,7 @@ function modesView(now) {
 function versionsView(versions, acts) {
   const who = (v) => {
     const act = acts.find((x) => x.data?.policyVersion === v.policyVersion);
-    return act?.by ?? act?.keyName ?? v.actorKeyId ?? '–';
+    return act?.actor ?? act?.actorKeyName ?? v.actorKeyId ?? '–';
   };
   return h('section', {class: 'card'}, h('h2', null, 'Versions'), versions.length === 0 ? h('p', {class: 'quiet'}, 'The defaults: nobody put a policy in force yet.') :
     h('ol', {class: 'comments'}, versions.map((v, i) => h('li', null, h('strong', null, `Version ${v.policyVersion}`), ' ', when(v.activatedAt), ' by ', who(v), v.reason && h('q', null, v.reason),

@@ -96,7 +96,7 @@ function provenOf(said, whom, events) {
   const {rule, triggered, profile: _own, userProfile: _user, ...record} = said;
   const out = {...record, ...(whom?.agentName && {agentId: whom.agentId, agentName: whom.agentName, operatorLegalName: whom.operatorLegalName}), rule, triggered, comments: [], disposition: null, proposed: null};
   for (const e of events) {
-    if (e.kind === 'review.commented') out.comments.push({comment: e.comment, by: e.by, time: e.time});
+    if (e.kind === 'review.commented') out.comments.push({comment: e.comment, actor: e.by, time: e.time});
     else if (e.kind === 'review.proposed') out.proposed = {disposition: e.disposition, by: e.reviewedBy, at: e.time, notes: e.notes};
     else if (e.kind === 'review.withdrawn' || e.type === 'review.proposal_lapsed') out.proposed = null;
     else if (e.kind === 'review.dispositioned') Object.assign(out, {disposition: e.disposition, reviewedBy: e.reviewedBy, reviewedAt: e.reviewedAt, notes: e.notes, confirms: e.proposedLeaf === undefined ? undefined : out.proposed, proposed: null});
@@ -145,6 +145,6 @@ export function hold(record, proven) {
   const shown = (p) => p && pick(p, {disposition: 0, by: 0, at: 0, notes: 0});
   take('proposed', alike(shown(record.proposed), shown(proven.proposed)), proven.proposed);
   if (record.disposition || record.confirms) take('confirms', alike(record.confirms && pick(record.confirms, {by: 0, notes: 0}), proven.confirms && pick(proven.confirms, {by: 0, notes: 0})), proven.confirms);
-  take('comments', alike((record.comments ?? []).map((c) => [c.comment, c.by, c.time]), proven.comments.map((c) => [c.comment, c.by, c.time])), proven.comments);
+  take('comments', alike((record.comments ?? []).map((c) => [c.comment, c.actor, c.time]), proven.comments.map((c) => [c.comment, c.actor, c.time])), proven.comments);
   return {record: out, differs};
 }

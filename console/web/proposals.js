@@ -44,7 +44,7 @@ async function sign(p, verb, then) {
 async function card(p, redraw) {
   const asking = (verb) => () => sign(p, verb, redraw).catch((e) => toast(e.message, 'bad'));
   return h('section', {class: 'card proposal'}, h('h2', null, p.act ? eventWords(p.act) : 'Decision of a review', ' ', badge('proposed')),
-    facts([['To', what(p)], ['Proposed by', p.proposedBy], ['With the key', p.byKey], ['At', when(p.at)], ['Until', when(p.lapsesAt)],
+    facts([['To', what(p)], ['Proposed by', p.proposedBy], ['With the key', p.proposedByKey], ['At', when(p.proposedAt)], ['Until', when(p.expiresAt)],
       p.txnId && ['Case', h('a', {href: `/console/case/${p.txnId}`}, p.txnId)], p.disposition && ['Decision', badge(p.disposition)], p.to && ['Report', `${p.from} to ${p.to}`]].filter(Boolean)),
     p.disposition ? null : await content(p),
     h('div', {class: 'actions left'}, p.mayConfirm ? h('button', {type: 'button', class: 'warn confirm', onclick: asking('confirm')}, 'Confirm …') : h('span', {class: 'quiet'}, `You do not confirm it: ${p.why}.`),

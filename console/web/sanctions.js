@@ -77,7 +77,7 @@ export async function showSanctionsCase(place, params) {
       h('section', {class: 'card'}, h('h2', null, 'Compare'), comparison(c.form)),
       h('section', {class: 'card'}, h('h2', null, 'Payments'), table('Payments', ['Payment', 'When', 'Amount', 'To', 'Rule'], c.records.map((r) => [h('a', {href: `/console/case/${r.txnId}`}, r.txnId), when(r.screenedAt), money(r.amount), r.cpName ?? r.cpWallet ?? '–', r.rule])),
         !c.recordsComplete && h('p', {class: 'quiet'}, 'There are more than are shown, or history has not all of them any more.')),
-      h('section', {class: 'card'}, h('h2', null, 'History'), table('History', ['When', 'What', 'By', 'Why'], c.history.map((e) => [when(e.at), e.to ? `${e.from} to ${e.to}` : e.what, e.by ?? e.openedBy ?? '–', e.reason ?? '–']))));
+      h('section', {class: 'card'}, h('h2', null, 'History'), table('History', ['When', 'What', 'By', 'Why'], c.history.map((e) => [when(e.time), e.to ? `${e.from} to ${e.to}` : e.what, e.actor ?? '–', e.reason ?? '–']))));
   }
   await draw();
 }

@@ -47,7 +47,7 @@ const turnsMax = 10; // Pages that are asked for at once where nothing is found:
 const subject = (d) => [d.txnId && h('a', {href: `/console/case/${d.txnId}`}, d.txnId), d.agentId && partyLink(d.agentId), d.fleetId && partyLink(d.fleetId),
   d.userId && partyLink(d.userId), d.operatorLegalName, d.keyId, d.policyVersion !== undefined && h('a', {href: '/console/policy'}, `policy version ${d.policyVersion}`),
   d.listVersion !== undefined && h('a', {href: '/console/lists'}, `list version ${d.listVersion}`), d.kid].filter(Boolean).flatMap((part, i) => (i ? [' · ', part] : [part]));
-const detail = (d) => [verbs[d.disposition]?.done.toLowerCase() ?? d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, d.amountUSDC !== undefined && money(d.amountUSDC), d.alert && (kinds[d.alert]?.toLowerCase() ?? d.alert)].filter(Boolean).join(', ');
+const detail = (d) => [verbs[d.disposition]?.done.toLowerCase() ?? d.disposition, d.state, d.credentialStatus && d.previousStatus ? `${d.previousStatus} → ${d.credentialStatus}` : d.credentialStatus, d.from && d.to && `${d.from} → ${d.to}`, d.assignee, (d.amount ?? d.amountUSDC ?? d.paymentsUSDC) !== undefined && money(d.amount ?? d.amountUSDC ?? d.paymentsUSDC), d.alert && (kinds[d.alert]?.toLowerCase() ?? d.alert)].filter(Boolean).join(', ');
 
 /** showChanges tells what anybody changed, newest first: who, what, when and why. */
 async function showChanges(place, asked, go) {
@@ -80,9 +80,9 @@ async function showChanges(place, asked, go) {
 
 /** who is the person that a call named, and the key that made it. */
 function who(e) {
-  const key = e.keyName ?? e.keyId;
-  if (!key && !e.by) return h('span', {class: 'quiet'}, 'the cluster');
-  return [e.by ?? key, e.by && key && key !== e.by && h('span', {class: 'quiet'}, ` with key ${key}`)];
+  const key = e.actorKeyName ?? e.actorKeyId;
+  if (!key && !e.actor) return h('span', {class: 'quiet'}, 'the cluster');
+  return [e.actor ?? key, e.actor && key && key !== e.actor && h('span', {class: 'quiet'}, ` with key ${key}`)];
 }
 
 const every = 5000;

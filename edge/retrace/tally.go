@@ -328,7 +328,7 @@ func (t *Tally) writeAssumed(m *strictjson.Members) {
 	held.List("rules", rules)
 	held.Uint("credentials", t.Credentials)
 	held.Uint("listGone", t.ListGone)
-	held.Uint("listAge", t.ListAges)
+	held.Uint("listAgeUnknown", t.ListAges)
 	held.Uint("officerDecisions", t.Officers)
 	held.Uint("unreadable", t.Unreadable)
 	m.Object("notHeld", held)
@@ -338,7 +338,7 @@ func (e *example) writeMembers(m *strictjson.Members) {
 	m.Text("txnId", e.txn)
 	m.Optional("agentId", e.agent)
 	m.Time("screenedAt", e.at)
-	m.USD("amountUSDC", e.amount)
+	m.USD("amount", e.amount)
 	m.Object("recorded", e.was.toMembers(e.rules))
 	m.Object("candidate", e.now.toMembers(e.rules))
 }

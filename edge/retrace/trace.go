@@ -184,7 +184,7 @@ type event struct {
 	Screened    uint64      `json:"screenedLeaf"`
 	Disposition string      `json:"disposition"`
 	State       string      `json:"state"`
-	Amount      json.Number `json:"amountUSDC"`
+	Amount      json.Number `json:"amount"`
 	Counted     json.Number `json:"countedUSDC"`
 }
 

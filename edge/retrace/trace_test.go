@@ -236,7 +236,7 @@ func TestWhatRecordsDoNotHold(t *testing.T) {
 	records, changed := tr.Judged()
 	require.Equal(t, []uint64{3, 1}, []uint64{records, changed})
 	require.Equal(t, 1, v.GetInt("notHeld", "credentials"))
-	require.Zero(t, v.GetInt("notHeld", "listAge"))
+	require.Zero(t, v.GetInt("notHeld", "listAgeUnknown"))
 	require.JSONEq(t, `[{"recorded":"PROCEED","candidate":"PROCEED","count":1,"amountUSDC":1},{"recorded":"REVIEW","candidate":"BLOCK","count":1,"amountUSDC":6},`+
 		`{"recorded":"UNKNOWN","candidate":"UNKNOWN","count":1,"amountUSDC":1}]`, v.Get("matrix").String())
 	require.Contains(t, v.Get("rules").String(), `{"rule":"R10_SINGLE_TX_LIMIT","recorded":1,"candidate":1,"gained":0,"lost":0}`)
@@ -254,7 +254,7 @@ func TestWhatRecordsDoNotHold(t *testing.T) {
 	}{{0, 0}, {w.Settings().Policy.ListAgeMax, 0}, {w.Settings().Policy.ListAgeMax + engine.Hour, 0}, {w.Settings().Policy.ListAgeMax - engine.Hour, 2}} {
 		aged := *w.Settings().Policy
 		aged.ListAgeMax = c.age
-		require.Equal(t, c.unknown, report(t, trace(t, w, retrace.Terms{Policy: &aged}, 0)).GetInt("notHeld", "listAge"), c.age)
+		require.Equal(t, c.unknown, report(t, trace(t, w, retrace.Terms{Policy: &aged}, 0)).GetInt("notHeld", "listAgeUnknown"), c.age)
 	}
 
 	tr = retrace.NewTrace(retrace.Terms{}, w.Judges.Retracing(), 0)

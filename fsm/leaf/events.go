@@ -33,7 +33,7 @@ type Payment struct {
 	ScreenedLeaf uint64 `leaf:"screenedLeaf"`
 	RecordLink
 	State  string     `leaf:"state" event:"2" doc:"how its hold ended, or what it is now"`
-	Amount engine.USD `leaf:"amountUSDC" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted; unresolved, confirmed, redeemed: what counts"`
+	Amount engine.USD `leaf:"amount" event:"3" doc:"settled: what was paid; released: what returned; expired: what counted; unresolved, confirmed, redeemed: what counts"`
 
 	RailRef string `leaf:"railRef,edge"`
 	Reason  string `leaf:"reason,edge"`
@@ -59,7 +59,7 @@ type Confirmed struct {
 	Rule          string      `leaf:"rule,omitempty" event:"5"`
 	ListVersion   uint64      `leaf:"listVersion" event:"6"`
 	PolicyVersion uint64      `leaf:"policyVersion" event:"7"`
-	Until         engine.Time `leaf:"until,omitempty" event:"8" doc:"of a payment that may be made: the end of its hold"`
+	Until         engine.Time `leaf:"expiresAt,omitempty" event:"8" doc:"of a payment that may be made: the end of its hold"`
 	Approved      bool        `leaf:"approved,omitempty" event:"9" doc:"an officer had approved it"`
 	LeftOut       uint32      `leaf:"leftOut" doc:"the rules that were not judged again; bit n is rule Rn"`
 	Judged        string      `leaf:"judged" doc:"the judgement in the form of a screening record, in base64: without what the call told, which the payment's record has"`
@@ -181,7 +181,7 @@ type ReviewDue struct {
 type Claimed struct {
 	Reviewed
 	Assignee   *string     `leaf:"assignee,omitempty" event:"4" doc:"nobody where it is absent"`
-	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty" event:"5"`
+	LeaseUntil engine.Time `leaf:"leaseExpiresAt,omitempty" event:"5"`
 
 	By      string `leaf:"by,edge"`
 	Comment string `leaf:"comment,edge"`
@@ -227,7 +227,7 @@ type Worked struct {
 	CaseID     string      `leaf:"caseId,omitempty" event:"5"`
 	LookID     string      `leaf:"lookId,omitempty" event:"8" doc:"of a second look: it does not say at which record"`
 	Assignee   *string     `leaf:"assignee,omitempty" event:"6" doc:"empty where nobody is; absent from a comment"`
-	LeaseUntil engine.Time `leaf:"leaseUntil,omitempty" event:"7"`
+	LeaseUntil engine.Time `leaf:"leaseExpiresAt,omitempty" event:"7"`
 
 	By      string `leaf:"by,edge"`
 	Comment string `leaf:"comment,edge"`
@@ -317,7 +317,7 @@ const KindTimeConfirmed = "clock.confirmed"
 
 // TimeConfirmed is the instant up to which log time may leap, and log time until then.
 type TimeConfirmed struct {
-	LeapUntil engine.Time `leaf:"leapUntil" event:"1"`
+	LeapUntil engine.Time `leaf:"leapExpiresAt" event:"1"`
 	LogTime   engine.Time `leaf:"logTime"`
 	Persons
 }
@@ -339,14 +339,15 @@ type AlertOpened struct {
 	ListVersion uint64 `leaf:"listVersion,omitempty" event:"3" doc:"the list that is the reason"`
 	Subject
 	SettledLeaf uint64      `leaf:"settledLeaf,omitempty" doc:"of a settle"`
-	Amount      *engine.USD `leaf:"amountUSDC,omitempty" event:"9"` // Amount of a settle, or of a payment that a run found.
+	Amount      *engine.USD `leaf:"amount,omitempty" event:"9"` // Amount of a settle, or of a payment that a run found.
 	Entries     uint32      `leaf:"entries,omitempty" event:"10" doc:"of a list: how many were put aside"`
 	HitLeaf     uint64      `leaf:"hitLeaf,omitempty" doc:"of a run"`
 	LeftParties uint32      `leaf:"leftParties,omitempty" doc:"this and the three behind it: who left the list"`
 	LeftNames   uint32      `leaf:"leftNames,omitempty"`
 	LeftWallets uint32      `leaf:"leftWallets,omitempty"`
 	Left        []string    `leaf:"left,omitempty"`
-	Payments    uint32      `leaf:"payments,omitempty" event:"11" doc:"of unresolved payments: how many the agent has; amountUSDC is their sum"`
+	Payments    uint32      `leaf:"payments,omitempty" event:"11" doc:"of unresolved payments: how many the agent has; of an overdue report: how many the case has"`
+	PaymentsSum *engine.USD `leaf:"paymentsUSDC,omitempty" event:"28" doc:"their sum"`
 	LookedBy    string      `leaf:"lookedBy,omitempty" event:"12" doc:"this and the four behind it: of what a key or an admin token did, as in its key.looked"`
 	LookedOn    string      `leaf:"lookedOn,omitempty" event:"13"`
 	LookedAt    engine.Time `leaf:"lookedAt,omitempty" event:"14"`
@@ -377,7 +378,7 @@ type RetroHit struct {
 	Subject
 	Verdict    string       `leaf:"verdict,omitempty" doc:"this and the two behind it: of a payment"`
 	ScreenedAt *engine.Time `leaf:"screenedAt,omitempty"`
-	Amount     *engine.USD  `leaf:"amountUSDC,omitempty" event:"9"`
+	Amount     *engine.USD  `leaf:"amount,omitempty" event:"9"`
 	Entries    []uint32     `leaf:"entries" event:"10"`
 	Wallet     bool         `leaf:"wallet"`
 	Listed     bool         `leaf:"listed" doc:"by name, wallet or tax number, not only alike"`

@@ -41,7 +41,7 @@ type Reissued struct {
 	Credential
 	Previous     string      `leaf:"previousStatus" event:"12"`
 	Superseded   bool        `leaf:"superseded" doc:"earlier credentials are good no longer"`
-	OverlapUntil engine.Time `leaf:"overlapUntil,omitempty" doc:"else they are good until then"`
+	OverlapUntil engine.Time `leaf:"overlapExpiresAt,omitempty" doc:"else they are good until then"`
 }
 
 // UserCredential is a user's credential as it was issued.
@@ -51,7 +51,7 @@ type UserCredential struct {
 	Version      uint16      `leaf:"credentialVersion" event:"9"`
 	IssuedAt     engine.Time `leaf:"issuedAt" event:"10"`
 	ExpiresAt    engine.Time `leaf:"expiresAt" event:"11"`
-	StoredUntil  engine.Time `leaf:"storedUntil"`
+	StoredUntil  engine.Time `leaf:"recordExpiresAt"`
 	KID          string      `leaf:"kid"`
 	StatusPlace
 	NameMatched bool   `leaf:"nameMatched"`
@@ -176,5 +176,5 @@ type UserErased struct {
 	UserID            string      `leaf:"userId" event:"2"`
 	OperatorID        string      `leaf:"operatorId,omitempty" event:"4"`
 	OperatorLegalName string      `leaf:"operatorLegalName,omitempty" event:"5"`
-	StoredUntil       engine.Time `leaf:"storedUntil"`
+	StoredUntil       engine.Time `leaf:"recordExpiresAt"`
 }

@@ -19,7 +19,7 @@ type SanctionsOpened struct {
 	SanctionsCase
 	TxnID        string      `leaf:"txnId" event:"6"`
 	ScreenedLeaf uint64      `leaf:"screenedLeaf"`
-	Amount       engine.USD  `leaf:"amountUSDC" event:"7"`
+	Amount       engine.USD  `leaf:"amount" event:"7"`
 	DueAt        engine.Time `leaf:"dueAt" event:"8" doc:"when its report is overdue"`
 	CaseBefore   string      `leaf:"caseBefore,omitempty" event:"12" doc:"the case of the same pair before it"`
 	WentAhead    bool        `leaf:"wentAhead,omitempty" event:"14" doc:"an officer opened it: the payment went ahead, and nothing of it is blocked"`
@@ -33,7 +33,7 @@ type SanctionsAgain struct {
 	SanctionsCase
 	TxnID        string     `leaf:"txnId" event:"6"`
 	ScreenedLeaf uint64     `leaf:"screenedLeaf"`
-	Amount       engine.USD `leaf:"amountUSDC" event:"7"`
+	Amount       engine.USD `leaf:"amount" event:"7"`
 	Count        uint64     `leaf:"count" event:"13" doc:"how many payments the case has"`
 }
 

@@ -50,6 +50,6 @@ func (c *Request) refuseLooker() error {
 	}
 	e := NewError(http.StatusForbidden, "second_look_in_hand", "you have a second look in hand, and must not learn what was decided: answer it or give it back first")
 	e.Extra.Text("lookId", fsm.NewIDs(settings.Genesis.IDKey, settings.Epochs...).LookID(held.Decision))
-	e.Extra.Time("leaseUntil", held.Until)
+	e.Extra.Time("leaseExpiresAt", held.Until)
 	return e
 }

@@ -56,7 +56,7 @@ var CodeTable = []codeText{
 	{"not_found", 404, "No such path, or no such record, or one past its retention."},
 	{"method_not_allowed", 405, "The path exists, the method does not. See the Allow header."},
 	{"passkey_required", 403, "The policy demands that the caller signs this act with a passkey. The body has the statement, its challenge and the caller's passkeys that count; send the assertion in X-Railguard-Passkey."},
-	{"second_look_in_hand", 403, "The caller has a second look in hand and must not learn what was decided: he answers it (lookId) or gives it back first. It ends by itself at leaseUntil."},
+	{"second_look_in_hand", 403, "The caller has a second look in hand and must not learn what was decided: he answers it (lookId) or gives it back first. It ends by itself at leaseExpiresAt."},
 	{"passkey_refused", 403, "What was signed with a passkey does not count: another statement, another person's passkey, another site, or used before."},
 	{"settler_required", 403, "What counts of a payment is given back by a settler: a key with the role settler, of the owner that screened or of the institution, and none with which that owner can screen too. Policy settlement: self lifts it. Settling the amount that was allowed, or more, needs no settler."},
 	{"approval_lapsed", 409, "The approval of this payment has ended (payBy), or the hold of a PROCEED has. A settler says what became of the payment; to pay, screen it anew."},

@@ -110,8 +110,8 @@ var (
 	outerMembers  = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedAt", "sarEscalated")
 	innerMembers  = leaf.Select([]string{leaf.KindDispositioned}, "disposition", "reviewedBy", "reviewedAt", "notes", "sarEscalated", "reviewedByKey",
 		"overLimitApproved", "notHeld", "recheck")
-	proposalMembers = leaf.Select([]string{leaf.KindProposed}, "lapsesAt", "notes")
-	commentMembers  = leaf.Select([]string{leaf.KindCommented}, "eventId", "time", "comment", "by", "actorKeyId")
+	proposalMembers = leaf.Select([]string{leaf.KindProposed}, "notes")
+	commentMembers  = leaf.Select([]string{leaf.KindCommented}, "eventId", "time", "comment", "actorKeyId")
 )
 
 // WriteRecord writes a screening record as the caller may see it, from the leaf itself.
@@ -157,6 +157,7 @@ func (c *Request) WriteRecord(m *strictjson.Members, l *edge.Leaf, d *edge.Dispo
 		items := make([]strictjson.Members, len(d.Comments))
 		for i := range d.Comments {
 			d.Comments[i].CopyTo(&items[i], commentMembers...)
+			d.Comments[i].CopyAs(&items[i], "by", "actor")
 		}
 		m.List("comments", items)
 	}
@@ -206,6 +207,7 @@ func ProposalMembers(proposal *edge.Leaf) (inner strictjson.Members) {
 	inner.Text("byKey", said.ReviewedByKey)
 	inner.Text("proposedBy", said.ProposedBy)
 	inner.Raw("at", proposal.Raw("time"))
+	inner.Time("expiresAt", said.LapsesAt)
 	proposal.CopyTo(&inner, proposalMembers...)
 	return inner
 }
@@ -272,4 +274,4 @@ func CSVCell(text string) string {
 
 // PaymentMembers are the members that an event about a payment shows.
 var PaymentMembers = leaf.Select([]string{leaf.KindHoldSettled, leaf.KindPaymentConfirmed, leaf.KindDue + ":" + leaf.DueHold.String()},
-	"state", "amountUSDC", "countedUSDC", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "redeemed", "verdict", "railRef", "reason", "expiredAt", "eventId", "time")
+	"state", "amount", "countedUSDC", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "redeemed", "verdict", "railRef", "reason", "expiredAt", "eventId", "time")

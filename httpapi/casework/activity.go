@@ -105,9 +105,9 @@ func writeAct(c *border.Request, e *events.Event, by string) strictjson.Members 
 		why = ""
 	}
 	m := append(strictjson.Members(nil), e.Body...)
-	m.TextOrNull("by", person)
-	m.TextOrNull("keyId", keyID)
-	m.TextOrNull("keyName", name)
+	m.TextOrNull("actor", person)
+	m.TextOrNull("actorKeyId", keyID)
+	m.TextOrNull("actorKeyName", name)
 	m.TextOrNull("reason", why)
 	return m
 }

@@ -197,7 +197,7 @@ func writeAlert(c *border.Request, m *strictjson.Members, view *fsm.View, row *f
 }
 
 // alertMembers are the members that say what an alert is about, in the order shown.
-var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amountUSDC", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person", "caseId", "lookId", "firstDisposition", "secondDisposition", "reconciliationId", "rail", "class", "settlement", "txnIds", "gap", "statement")
+var alertMembers = leaf.Select([]string{leaf.KindAlertOpened}, "listVersion", "txnId", "agentId", "userId", "operatorId", "amount", "entries", "leftParties", "leftNames", "leftWallets", "left", "payments", "paymentsUSDC", "lookedBy", "lookedOn", "lookedAt", "lookCount", "uid", "twoPersons", "person", "caseId", "lookId", "firstDisposition", "secondDisposition", "reconciliationId", "rail", "class", "settlement", "txnIds", "gap", "statement")
 
 func writeAlertHead(c *border.Request, m *strictjson.Members, kind uint8, state string, l *edge.Leaf) error {
 	l.CopyTo(m, "alertId")

@@ -30,7 +30,7 @@ func drafter(c *border.Request, view *fsm.View) wire.Subject {
 func writeDraft(m *strictjson.Members, draft *fsm.Draft, whole bool) {
 	m.Text("name", draft.Name)
 	m.Time("savedAt", draft.At)
-	m.Time("keptUntil", draft.Until)
+	m.Time("expiresAt", draft.Until)
 	if !whole {
 		return
 	}

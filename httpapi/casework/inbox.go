@@ -340,7 +340,7 @@ func writeWorkProposal(c *border.Request, m *strictjson.Members, w *work, waitin
 	}
 	m.BeginObject("proposed")
 	l.CopyTo(m, "proposalId", "act", "from", "to", "proposedBy")
-	m.Raw("at", l.Raw("time"))
+	m.Raw("proposedAt", l.Raw("time"))
 	m.TextOrNull("reason", firstText(&l, "reason", "notes"))
 	m.EndObject()
 	return nil

@@ -103,7 +103,7 @@ func workRefused(r wire.Result) error {
 }
 
 // workMembers are the members shown of a step.
-var workMembers = leaf.Select([]string{leaf.KindWorked}, "txnId", "alertId", "caseId", "lookId", "assignee", "leaseUntil", "comment", "by")
+var workMembers = leaf.Select([]string{leaf.KindWorked}, "txnId", "alertId", "caseId", "lookId", "assignee", "leaseExpiresAt", "comment")
 
 // renderWorked is the answer of a step.
 func renderWorked(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
@@ -112,6 +112,7 @@ func renderWorked(c *border.Request, l *edge.Leaf, m *strictjson.Members) error 
 	m.Text("event", l.Text("op"))
 	l.CopyTo(m, "eventId", "time")
 	l.CopyTo(m, workMembers...)
+	l.CopyAs(m, "by", "actor")
 	return nil
 }
 
@@ -150,8 +151,8 @@ func listWorkComments(c *border.Request) (border.Answer, error) {
 			return border.Answer{}, err
 		}
 		var m strictjson.Members
-		m.Raw("at", l.Raw("time"))
-		l.CopyTo(&m, "eventId", "by", "comment", "actorKeyId")
+		l.CopyTo(&m, "time", "eventId", "comment", "actorKeyId")
+		l.CopyAs(&m, "by", "actor")
 		items = append(items, m)
 		c.Judge.DropLeaf()
 	}

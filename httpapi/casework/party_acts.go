@@ -32,10 +32,10 @@ func (a *actList) take(l *edge.Leaf, txn string) {
 	}
 	var m strictjson.Members
 	m.Text("what", l.Kind())
-	m.Raw("at", l.Raw("time"))
+	m.Raw("time", l.Raw("time"))
 	m.Optional("txnId", txn)
-	m.TextOrNull("by", firstText(l, actorMembers...))
-	m.TextOrNull("keyId", l.Text("actorKeyId"))
+	m.TextOrNull("actor", firstText(l, actorMembers...))
+	m.TextOrNull("actorKeyId", l.Text("actorKeyId"))
 	m.TextOrNull("reason", firstText(l, reasonMembers...))
 	l.CopyTo(&m, "disposition", "from", "to", "state", "bsaId", "alertId", "caseId", "name", "clearedId")
 	if l.Has("uid") {

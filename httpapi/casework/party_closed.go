@@ -110,7 +110,7 @@ func writeClosedWork(c *border.Request, m *strictjson.Members, whole *wholeParty
 		return err
 	}
 	if !known {
-		for _, name := range []string{"closedAt", "closedBy", "keyId", "reason"} {
+		for _, name := range []string{"closedAt", "closedBy", "closedByKey", "reason"} {
 			m.Null(name)
 		}
 		m.Texts("persons", []string{})
@@ -118,7 +118,7 @@ func writeClosedWork(c *border.Request, m *strictjson.Members, whole *wholeParty
 	}
 	m.Raw("closedAt", l.Raw("time"))
 	m.TextOrNull("closedBy", firstText(&l, actorMembers...))
-	m.TextOrNull("keyId", l.Text("actorKeyId"))
+	m.TextOrNull("closedByKey", l.Text("actorKeyId"))
 	m.TextOrNull("reason", firstText(&l, reasonMembers...))
 	m.Texts("persons", l.Texts("persons"))
 	acts.take(&l, idsOf(c).TxnID(w.record))

@@ -160,9 +160,10 @@ var shownOfProposal = []string{"proposalId", "twoPersons", "act", "txnId", "disp
 // into the leaf: what the act's own leaf will hold.
 func writeProposal(m *strictjson.Members, l *edge.Leaf) {
 	l.CopyTo(m, shownOfProposal...)
-	m.Text("byKey", l.Text("actorKeyId"))
-	m.Raw("at", l.Raw("time"))
-	l.CopyTo(m, "lapsesAt", "proposalHash")
+	m.Text("proposedByKey", l.Text("actorKeyId"))
+	m.Raw("proposedAt", l.Raw("time"))
+	m.Raw("expiresAt", l.Raw("lapsesAt"))
+	l.CopyTo(m, "proposalHash")
 	known := []string{"kind", "eventId", "time", "index", "leaf", "salt", "actorKeyId", "node", "idempotencyKeyHash", "requestHash", "reviewedByKey"}
 	for _, member := range leaf.MembersOf(l.Kind()) {
 		if !member.Edge {

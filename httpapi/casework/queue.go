@@ -301,15 +301,15 @@ func queueState(item *queueItem) string {
 func writeClaim(m *strictjson.Members, claim *fsm.Claim, now engine.Time) {
 	if !inForce(claim, now) {
 		m.Null("assignee")
-		m.Null("leaseUntil")
+		m.Null("leaseExpiresAt")
 		m.Int("comments", int64(commentCount(claim)))
 		return
 	}
 	m.Text("assignee", claim.Assignee)
 	if claim.LeaseUntil == 0 {
-		m.Null("leaseUntil")
+		m.Null("leaseExpiresAt")
 	} else {
-		m.Time("leaseUntil", claim.LeaseUntil)
+		m.Time("leaseExpiresAt", claim.LeaseUntil)
 	}
 	m.Int("comments", int64(commentCount(claim)))
 }

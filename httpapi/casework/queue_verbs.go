@@ -120,7 +120,7 @@ func queueRefused(r wire.Result) error {
 }
 
 // queueMembers are the members shown of a queue event, in addition to those of the case.
-var queueMembers = leaf.Select([]string{leaf.KindClaimed}, "leaseUntil", "comment", "by")
+var queueMembers = leaf.Select([]string{leaf.KindClaimed}, "leaseExpiresAt", "comment")
 
 // renderQueueEvent is the answer of the queue's verbs: the event, and the record that it is
 // about.
@@ -132,6 +132,7 @@ func renderQueueEvent(c *border.Request, l *edge.Leaf, m *strictjson.Members) er
 		m.TextOrNull("assignee", l.Text("assignee"))
 	}
 	l.CopyTo(m, queueMembers...)
+	l.CopyAs(m, "by", "actor")
 	record, err := reviewed(c, l)
 	if err != nil {
 		return err

@@ -282,8 +282,9 @@ func caseHistory(c *border.Request, row *fsm.SanctionsRow) (items []strictjson.M
 			what = l.Text("type")
 		}
 		m.Text("what", what)
-		m.Raw("at", l.Raw("time"))
-		l.CopyTo(&m, "txnId", "amountUSDC", "from", "to", "caseKind", "reference", "by", "openedBy", "reason", "notes", "persons", "alone", "eventId")
+		m.Raw("time", l.Raw("time"))
+		l.CopyTo(&m, "txnId", "amount", "amountUSDC", "from", "to", "caseKind", "reference", "reason", "notes", "persons", "alone", "eventId")
+		m.TextOrNull("actor", firstText(l, "by", "openedBy"))
 		items = append(items, m)
 		return len(items) < caseHistoryMax
 	})
@@ -370,7 +371,7 @@ func caseConflict(in uint8) error {
 }
 
 // movedCaseMembers are the members shown of a case's step, in addition to the new state.
-var movedCaseMembers = leaf.Select([]string{leaf.KindSanctionsMoved}, "from", "dueAt", "reference", "by", "reason", "notes", "eventId")
+var movedCaseMembers = leaf.Select([]string{leaf.KindSanctionsMoved}, "from", "dueAt", "reference", "reason", "notes", "eventId")
 
 // renderCaseMoved answers with the case after the step.
 func renderCaseMoved(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
@@ -378,6 +379,7 @@ func renderCaseMoved(_ *border.Request, l *edge.Leaf, m *strictjson.Members) err
 	m.Text("state", l.Text("to"))
 	m.TextOrNull("kind", l.Text("caseKind"))
 	l.CopyTo(m, slices.Concat(movedCaseMembers, []string{"property"})...)
+	l.CopyAs(m, "by", "actor")
 	m.Raw("movedAt", l.Raw("time"))
 	return nil
 }

@@ -91,6 +91,6 @@ func renderCaseOpened(c *border.Request, l *edge.Leaf, m *strictjson.Members) er
 	if uid := l.Number("uid"); uid != 0 {
 		m.Text("uid", border.UintText(uid))
 	}
-	l.CopyTo(m, "place", "amountUSDC", "wentAhead", "caseBefore", "openedBy", "reason", "eventId")
+	l.CopyTo(m, "place", "amount", "wentAhead", "caseBefore", "openedBy", "reason", "eventId")
 	return nil
 }

@@ -117,9 +117,9 @@ func writeSARWaits(c *border.Request, m *strictjson.Members, row *fsm.SARRow, al
 	defer judgeOf(c).DropLeaf()
 	var step strictjson.Members
 	l.CopyTo(&step, "proposalId", "to")
-	step.Raw("by", l.Raw("by"))
+	step.Raw("proposedBy", l.Raw("by"))
 	step.Raw("proposedAt", l.Raw("time"))
-	step.Time("lapsesAt", waiting.LapsesAt)
+	step.Time("expiresAt", waiting.LapsesAt)
 	m.Object("waits", step)
 	return nil
 }
@@ -317,7 +317,7 @@ func sarRefused(r wire.Result) error {
 }
 
 // movedMembers are the members shown of a report's step, in addition to the new state.
-var movedMembers = leaf.Select([]string{leaf.KindSARMoved}, "from", "dueAt", "by", "reason", "bsaId", "eventId")
+var movedMembers = leaf.Select([]string{leaf.KindSARMoved}, "from", "dueAt", "reason", "bsaId", "eventId")
 
 // renderSARMoved answers with the report after the step.
 func renderSARMoved(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
@@ -329,6 +329,7 @@ func renderSARMoved(c *border.Request, l *edge.Leaf, m *strictjson.Members) erro
 	m.Text("txnId", moved.TxnID)
 	m.Text("state", moved.To)
 	l.CopyTo(m, movedMembers...)
+	l.CopyAs(m, "by", "actor")
 	m.Raw("movedAt", l.Raw("time"))
 	return nil
 }
@@ -346,7 +347,8 @@ func renderSAROpened(c *border.Request, l *edge.Leaf, m *strictjson.Members) err
 // renderSARWritten answers with what a later narrative has to say that it replaces.
 func renderSARWritten(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	c.TxnID = l.Text("txnId")
-	l.CopyTo(m, "txnId", "state", "narrativeSha256", "finished", "by", "eventId")
+	l.CopyTo(m, "txnId", "state", "narrativeSha256", "finished", "eventId")
+	l.CopyAs(m, "by", "actor")
 	m.Raw("writtenAt", l.Raw("time"))
 	return nil
 }

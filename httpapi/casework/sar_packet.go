@@ -254,13 +254,14 @@ func sarHistory(c *border.Request, r *sarCase) (said sarSaid, err error) {
 			return true
 		}
 		var item strictjson.Members
-		item.Raw("at", l.Raw("time"))
+		item.Raw("time", l.Raw("time"))
+		item.Raw("actor", l.Raw("by"))
 		switch l.Kind() {
 		case leaf.KindSARMoved:
-			l.CopyTo(&item, "from", "to", "by", "reason", "bsaId")
+			l.CopyTo(&item, "from", "to", "reason", "bsaId")
 			said.steps = append(said.steps, item)
 		case leaf.KindSARWritten:
-			l.CopyTo(&item, "by", "narrativeSha256", "finished")
+			l.CopyTo(&item, "narrativeSha256", "finished")
 			said.narratives = append(said.narratives, item)
 			said.narrative, said.hash = l.Text("narrative"), l.Text("narrativeSha256")
 			if len(said.narratives) > sarHistoryMax {

@@ -188,8 +188,8 @@ func writeLook(c *border.Request, m *strictjson.Members, view *fsm.View, row *fs
 func writeSaid(m *strictjson.Members, name string, l *edge.Leaf, answer, reason string) {
 	m.BeginObject(name)
 	m.Text("disposition", l.Text(answer))
-	m.TextOrNull("by", l.Text("reviewedBy"))
-	m.Raw("at", l.Raw("time"))
+	m.TextOrNull("actor", l.Text("reviewedBy"))
+	m.Raw("time", l.Raw("time"))
 	m.TextOrNull("reason", l.Text(reason))
 	m.EndObject()
 }
@@ -199,11 +199,11 @@ func writeHolder(m *strictjson.Members, view *fsm.View, row *fsm.SecondLookRow) 
 	held := view.Settings().HolderOf(row.Decision, view.Time)
 	if held == nil {
 		m.Null("assignee")
-		m.Null("leaseUntil")
+		m.Null("leaseExpiresAt")
 		return
 	}
 	m.Text("assignee", held.Who)
-	m.Time("leaseUntil", held.Until)
+	m.Time("leaseExpiresAt", held.Until)
 }
 
 // lookingAgain says why the caller may not take a look; "": he may. It does not say whether somebody
@@ -260,10 +260,11 @@ func lookRefused(r wire.Result) error {
 func renderLookAnswer(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	c.TxnID = l.Text("txnId")
 	l.CopyTo(m, lookMembers...)
+	l.CopyAs(m, "time", "reviewedAt")
 	return nil
 }
 
-var lookMembers = leaf.Select([]string{leaf.KindLookAnswered}, "lookId", "txnId", "firstDisposition", "secondDisposition", "agrees", "reviewedBy", "reason", "time", "eventId")
+var lookMembers = leaf.Select([]string{leaf.KindLookAnswered}, "lookId", "txnId", "firstDisposition", "secondDisposition", "agrees", "reviewedBy", "reason", "eventId")
 
 // collectLooks adds the open looks that the caller may take, or has in hand. Those of others are
 // nothing that waits for him.

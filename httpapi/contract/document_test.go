@@ -88,7 +88,7 @@ func TestCheckFinds(t *testing.T) {
 				"Content-Type": {"application/json"}, "X-Request-Id": {"req_x"}, "X-Railguard-Node": {"n1"},
 				"X-Railguard-Index": {"7"}, "X-Railguard-Role": {"leader"},
 			},
-			Body: []byte(`{"txnId":"t","state":"released","amountUSDC":1,"eventId":"e","time":"2026-03-22T03:33:28.589Z"}`),
+			Body: []byte(`{"txnId":"t","state":"released","amount":1,"eventId":"e","time":"2026-03-22T03:33:28.589Z"}`),
 		}
 	}
 	refusal := func(code string) []byte {

@@ -95,7 +95,7 @@ var caseworkOperations = []Operation{
 			Data       []QueueItem `json:"data"`
 			NextCursor *string     `json:"nextCursor"`
 			AsOfIndex  int64       `json:"asOfIndex"`
-		}{}, Example: `{"data": [{"txnId": "txn_ntpya6px", "rule": "R10_SINGLE_TX_LIMIT", "reason": "The amount is above the single transaction limit of the agent.", "rules": ["R10_SINGLE_TX_LIMIT"], "gravestRule": "R10_SINGLE_TX_LIMIT", "gravity": "limit", "amount": 50, "chain": null, "rail": null, "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "cpName": null, "cpWallet": null, "screenedAt": "2026-03-22T03:33:28.589Z", "listVersion": 1, "ageSeconds": 0, "slaDueAt": null, "slaBreached": false, "proposed": null, "assignee": null, "leaseUntil": null, "comments": 0, "priority": 3, "similarOpen": 5, "samePayeeOpen": 0, "state": "open"}], "nextCursor": "cXVldWUuLTpmLmY", "asOfIndex": 16}`}},
+		}{}, Example: `{"data": [{"txnId": "txn_ntpya6px", "rule": "R10_SINGLE_TX_LIMIT", "reason": "The amount is above the single transaction limit of the agent.", "rules": ["R10_SINGLE_TX_LIMIT"], "gravestRule": "R10_SINGLE_TX_LIMIT", "gravity": "limit", "amount": 50, "chain": null, "rail": null, "agentId": "agt_rfq3ao3wofwz", "agentName": "Bot", "operatorLegalName": "Acme Inc", "cpName": null, "cpWallet": null, "screenedAt": "2026-03-22T03:33:28.589Z", "listVersion": 1, "ageSeconds": 0, "slaDueAt": null, "slaBreached": false, "proposed": null, "assignee": null, "leaseExpiresAt": null, "comments": 0, "priority": 3, "similarOpen": 5, "samePayeeOpen": 0, "state": "open"}], "nextCursor": "cXVldWUuLTpmLmY", "asOfIndex": 16}`}},
 	},
 	{
 		Name: "reviewMany", Route: "POST /v1/queue/bulk", Tag: "reviews", Scope: Owner, Roles: "reviewer",

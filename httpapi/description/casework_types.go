@@ -30,7 +30,7 @@ type QueueItem struct {
 	SLABreached       bool       `json:"slaBreached"`
 	Proposed          *Proposed  `json:"proposed" doc:"what one person proposed and another has to confirm"`
 	Assignee          *string    `json:"assignee"`
-	LeaseUntil        *string    `json:"leaseUntil" format:"date-time"`
+	LeaseExpiresAt    *string    `json:"leaseExpiresAt" format:"date-time"`
 	Comments          int64      `json:"comments"`
 	Priority          int64      `json:"priority" doc:"1 to 8: twice the gravity, one less below 10,000 USD"`
 	SimilarOpen       int64      `json:"similarOpen" doc:"open cases of the same agent that triggered the rule which decided this one; this one counts"`
@@ -39,16 +39,16 @@ type QueueItem struct {
 }
 
 type QueueEvent struct {
-	TxnID      string  `json:"txnId"`
-	EventID    string  `json:"eventId,omitempty"`
-	Time       Time    `json:"time"`
-	Event      string  `json:"event"`
-	Assignee   *string `json:"assignee,omitempty"`
-	LeaseUntil *string `json:"leaseUntil,omitempty" format:"date-time"`
-	By         *string `json:"by"`
-	Comment    string  `json:"comment,omitempty"`
-	Unchanged  bool    `json:"unchanged,omitempty"`
-	Item       struct {
+	TxnID          string  `json:"txnId"`
+	EventID        string  `json:"eventId,omitempty"`
+	Time           Time    `json:"time"`
+	Event          string  `json:"event"`
+	Assignee       *string `json:"assignee,omitempty"`
+	LeaseExpiresAt *string `json:"leaseExpiresAt,omitempty" format:"date-time"`
+	Actor          *string `json:"actor"`
+	Comment        string  `json:"comment,omitempty"`
+	Unchanged      bool    `json:"unchanged,omitempty"`
+	Item           struct {
 		TxnID             string          `json:"txnId"`
 		Verdict           Verdict         `json:"verdict"`
 		Rule              RuleCode        `json:"rule"`
@@ -131,9 +131,9 @@ type SARSummary struct {
 type SARWait struct {
 	ProposalID string   `json:"proposalId"`
 	To         SARState `json:"to"`
-	By         string   `json:"by"`
+	ProposedBy string   `json:"proposedBy"`
 	ProposedAt Time     `json:"proposedAt"`
-	LapsesAt   Time     `json:"lapsesAt"`
+	ExpiresAt  Time     `json:"expiresAt"`
 }
 
 type SAROpened struct {
@@ -151,7 +151,7 @@ type SARWritten struct {
 	State           SARState `json:"state"`
 	NarrativeSHA256 string   `json:"narrativeSha256" doc:"what the next narrative replaces"`
 	Finished        bool     `json:"finished" doc:"false: it leaves a question in brackets open, or is the skeleton, so the report cannot become READY"`
-	By              string   `json:"by"`
+	Actor           string   `json:"actor"`
 	EventID         string   `json:"eventId"`
 	WrittenAt       Time     `json:"writtenAt"`
 }
@@ -160,16 +160,16 @@ type SARPacket struct {
 	SARSummary
 	Notes   string `json:"notes,omitempty"`
 	History []struct {
-		At     Time     `json:"at"`
+		Time   Time     `json:"time"`
 		From   SARState `json:"from"`
 		To     SARState `json:"to"`
-		By     string   `json:"by"`
+		Actor  string   `json:"actor"`
 		Reason string   `json:"reason,omitempty"`
 		BsaID  string   `json:"bsaId,omitempty"`
 	} `json:"history"`
 	Narratives []struct {
-		At              Time   `json:"at"`
-		By              string `json:"by"`
+		Time            Time   `json:"time"`
+		Actor           string `json:"actor"`
 		NarrativeSHA256 string `json:"narrativeSha256"`
 		Finished        bool   `json:"finished"`
 	} `json:"narratives" doc:"that were written, the oldest first; each is a leaf"`
@@ -196,7 +196,7 @@ type SARMove struct {
 	State   SARState `json:"state"`
 	From    SARState `json:"from"`
 	DueAt   Time     `json:"dueAt"`
-	By      string   `json:"by"`
+	Actor   string   `json:"actor"`
 	Reason  string   `json:"reason,omitempty"`
 	BsaID   string   `json:"bsaId,omitempty"`
 	EventID string   `json:"eventId,omitempty"`
@@ -212,7 +212,7 @@ type Alert struct {
 	DueAt             Time      `json:"dueAt" doc:"until when it may wait: as long as a review (review.sla), or 72 hours"`
 	Overdue           bool      `json:"overdue"`
 	Assignee          *string   `json:"assignee" doc:"who works on it"`
-	LeaseUntil        *string   `json:"leaseUntil" format:"date-time"`
+	LeaseExpiresAt    *string   `json:"leaseExpiresAt" format:"date-time"`
 	Comments          int64     `json:"comments"`
 	ListVersion       int64     `json:"listVersion,omitempty"`
 	TxnID             string    `json:"txnId,omitempty"`
@@ -220,13 +220,14 @@ type Alert struct {
 	UserID            string    `json:"userId,omitempty"`
 	OperatorID        string    `json:"operatorId,omitempty"`
 	OperatorLegalName string    `json:"operatorLegalName,omitempty"`
-	AmountUSDC        Number    `json:"amountUSDC,omitempty"`
+	Amount            Number    `json:"amount,omitempty"`
 	Entries           int64     `json:"entries,omitempty" doc:"how many entities were put aside"`
 	LeftParties       int64     `json:"leftParties,omitempty" doc:"of list_left: parties that left the list; the list's diff has all"`
 	LeftNames         int64     `json:"leftNames,omitempty"`
 	LeftWallets       int64     `json:"leftWallets,omitempty"`
 	Left              []string  `json:"left,omitempty" doc:"the first of them"`
-	Payments          int64     `json:"payments,omitempty" doc:"how many unresolved payments the agent has; amountUSDC is their sum"`
+	Payments          int64     `json:"payments,omitempty" doc:"how many unresolved payments the agent has; paymentsUSDC is their sum"`
+	PaymentsUSDC      Number    `json:"paymentsUSDC,omitempty"`
 	LookedBy          string    `json:"lookedBy,omitempty" doc:"the id of the key; without it, the admin token of a node"`
 	LookedOn          string    `json:"lookedOn,omitempty" doc:"the node"`
 	LookedAt          Time      `json:"lookedAt,omitempty" doc:"when the hour began"`
@@ -284,39 +285,39 @@ var (
 )
 
 type ActProposed struct {
-	State        string   `json:"state" enum:"proposed"`
-	ProposalID   string   `json:"proposalId"`
-	TwoPersons   []string `json:"twoPersons"`
-	Act          string   `json:"act" doc:"the kind of the leaf that it will have"`
-	TxnID        string   `json:"txnId,omitempty"`
-	CaseID       string   `json:"caseId,omitempty" doc:"of a sanctions case's step"`
-	KeyID        string   `json:"keyId,omitempty"`
-	From         string   `json:"from,omitempty"`
-	To           string   `json:"to,omitempty"`
-	ProposedBy   string   `json:"proposedBy" doc:"the person of the key, or the key itself"`
-	ByKey        string   `json:"byKey"`
-	At           Time     `json:"at"`
-	LapsesAt     Time     `json:"lapsesAt"`
-	ProposalHash string   `json:"proposalHash"`
-	Content      Free     `json:"content" free:"what the caller said, as the act's leaf will hold it: docs/FORMATS.md"`
+	State         string   `json:"state" enum:"proposed"`
+	ProposalID    string   `json:"proposalId"`
+	TwoPersons    []string `json:"twoPersons"`
+	Act           string   `json:"act" doc:"the kind of the leaf that it will have"`
+	TxnID         string   `json:"txnId,omitempty"`
+	CaseID        string   `json:"caseId,omitempty" doc:"of a sanctions case's step"`
+	KeyID         string   `json:"keyId,omitempty"`
+	From          string   `json:"from,omitempty"`
+	To            string   `json:"to,omitempty"`
+	ProposedBy    string   `json:"proposedBy" doc:"the person of the key, or the key itself"`
+	ProposedByKey string   `json:"proposedByKey"`
+	ProposedAt    Time     `json:"proposedAt"`
+	ExpiresAt     Time     `json:"expiresAt"`
+	ProposalHash  string   `json:"proposalHash"`
+	Content       Free     `json:"content" free:"what the caller said, as the act's leaf will hold it: docs/FORMATS.md"`
 }
 
 type Waiting struct {
-	ProposalID   string      `json:"proposalId"`
-	TwoPersons   []string    `json:"twoPersons" doc:"what the act is called in the policy's twoPersons"`
-	Act          string      `json:"act,omitempty" doc:"the kind of the leaf that it will have; absent of a disposition"`
-	TxnID        string      `json:"txnId,omitempty"`
-	Disposition  Disposition `json:"disposition,omitempty"`
-	CaseID       string      `json:"caseId,omitempty" doc:"of a sanctions case's step"`
-	KeyID        string      `json:"keyId,omitempty"`
-	From         string      `json:"from,omitempty"`
-	To           string      `json:"to,omitempty"`
-	ProposedBy   string      `json:"proposedBy" doc:"the person of the key, or the key itself"`
-	ByKey        string      `json:"byKey"`
-	At           Time        `json:"at"`
-	LapsesAt     Time        `json:"lapsesAt"`
-	ProposalHash string      `json:"proposalHash"`
-	Content      Free        `json:"content" free:"what the caller said, as the act's leaf will hold it: docs/FORMATS.md"`
-	MayConfirm   bool        `json:"mayConfirm"`
-	Why          *string     `json:"why" doc:"why the caller may not"`
+	ProposalID    string      `json:"proposalId"`
+	TwoPersons    []string    `json:"twoPersons" doc:"what the act is called in the policy's twoPersons"`
+	Act           string      `json:"act,omitempty" doc:"the kind of the leaf that it will have; absent of a disposition"`
+	TxnID         string      `json:"txnId,omitempty"`
+	Disposition   Disposition `json:"disposition,omitempty"`
+	CaseID        string      `json:"caseId,omitempty" doc:"of a sanctions case's step"`
+	KeyID         string      `json:"keyId,omitempty"`
+	From          string      `json:"from,omitempty"`
+	To            string      `json:"to,omitempty"`
+	ProposedBy    string      `json:"proposedBy" doc:"the person of the key, or the key itself"`
+	ProposedByKey string      `json:"proposedByKey"`
+	ProposedAt    Time        `json:"proposedAt"`
+	ExpiresAt     Time        `json:"expiresAt"`
+	ProposalHash  string      `json:"proposalHash"`
+	Content       Free        `json:"content" free:"what the caller said, as the act's leaf will hold it: docs/FORMATS.md"`
+	MayConfirm    bool        `json:"mayConfirm"`
+	Why           *string     `json:"why" doc:"why the caller may not"`
 }

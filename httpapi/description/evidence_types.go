@@ -1,17 +1,17 @@
 package description
 
 type Act struct {
-	ID       string  `json:"id" pattern:"^evt_[0-9]+_[0-9]+$"`
-	Seq      int64   `json:"seq" range:"0-" doc:"the index of its leaf"`
-	Type     string  `json:"type" schema:"{\"examples\": [\"policy.activated\"]}" doc:"may grow: pass over what you do not know"`
-	Time     Time    `json:"time"`
-	Tenant   *string `json:"tenant" doc:"the legal name of the operator; null is nobody's but the institution's"`
-	Data     Free    `json:"data" free:"its members are those of the type"`
-	LeafHash string  `json:"leafHash" doc:"base64"`
-	By       *string `json:"by" doc:"the person that the call named; null: it named none, or nobody did it but the cluster"`
-	KeyID    *string `json:"keyId" doc:"the API key; null: nobody did it but the cluster"`
-	KeyName  *string `json:"keyName" doc:"what that key is called, as long as it is known"`
-	Reason   *string `json:"reason" doc:"what was written with it; about payments for reviewer and auditor"`
+	ID           string  `json:"id" pattern:"^evt_[0-9]+_[0-9]+$"`
+	Seq          int64   `json:"seq" range:"0-" doc:"the index of its leaf"`
+	Type         string  `json:"type" schema:"{\"examples\": [\"policy.activated\"]}" doc:"may grow: pass over what you do not know"`
+	Time         Time    `json:"time"`
+	Tenant       *string `json:"tenant" doc:"the legal name of the operator; null is nobody's but the institution's"`
+	Data         Free    `json:"data" free:"its members are those of the type"`
+	LeafHash     string  `json:"leafHash" doc:"base64"`
+	Actor        *string `json:"actor" doc:"the person that the call named; null: it named none, or nobody did it but the cluster"`
+	ActorKeyID   *string `json:"actorKeyId" doc:"the API key; null: nobody did it but the cluster"`
+	ActorKeyName *string `json:"actorKeyName" doc:"what that key is called, as long as it is known"`
+	Reason       *string `json:"reason" doc:"what was written with it; about payments for reviewer and auditor"`
 }
 
 type Event struct {
@@ -25,18 +25,18 @@ type Event struct {
 }
 
 type Webhook struct {
-	WebhookID        string   `json:"webhookId" pattern:"^whk_[0-9]+$"`
-	Name             *string  `json:"name"`
-	URL              string   `json:"url"`
-	Types            []string `json:"types"`
-	SARAllowed       bool     `json:"sarAllowed"`
-	State            string   `json:"state" enum:"on off key_gone" doc:"key_gone: the API key whose it is is none any more; nothing is sent until another one changes it"`
-	Owner            *string  `json:"owner" doc:"whose events, an operator's id; null is the institution's: all"`
-	KeyID            *string  `json:"keyId" doc:"whose it is: it is told what that key may know"`
-	PublicKeys       []string `json:"publicKeys" doc:"of the v1a signatures, newest first: whpk_ and base64"`
-	OlderSecretUntil Time     `json:"olderSecretUntil,omitempty"`
-	CreatedAt        Time     `json:"createdAt"`
-	Rev              int64    `json:"rev"`
+	WebhookID            string   `json:"webhookId" pattern:"^whk_[0-9]+$"`
+	Name                 *string  `json:"name"`
+	URL                  string   `json:"url"`
+	Types                []string `json:"types"`
+	SARAllowed           bool     `json:"sarAllowed"`
+	State                string   `json:"state" enum:"on off key_gone" doc:"key_gone: the API key whose it is is none any more; nothing is sent until another one changes it"`
+	Owner                *string  `json:"owner" doc:"whose events, an operator's id; null is the institution's: all"`
+	KeyID                *string  `json:"keyId" doc:"whose it is: it is told what that key may know"`
+	PublicKeys           []string `json:"publicKeys" doc:"of the v1a signatures, newest first: whpk_ and base64"`
+	OlderSecretExpiresAt Time     `json:"olderSecretExpiresAt,omitempty"`
+	CreatedAt            Time     `json:"createdAt"`
+	Rev                  int64    `json:"rev"`
 }
 
 type WebhookDetail struct {
@@ -75,7 +75,7 @@ type WebhookDelivery struct {
 	State    string `json:"state" enum:"dead redelivering"`
 	Attempts int64  `json:"attempts,omitempty"`
 	Status   int64  `json:"status,omitempty" doc:"of the last answer; 0: there was none"`
-	At       Time   `json:"at"`
+	Time     Time   `json:"time"`
 }
 
 type Explanation struct {

@@ -57,7 +57,7 @@ var learningOperations = []Operation{
 			Agrees            bool        `json:"agrees"`
 			ReviewedBy        string      `json:"reviewedBy"`
 			Reason            string      `json:"reason"`
-			Time              Time        `json:"time"`
+			ReviewedAt        Time        `json:"reviewedAt"`
 			EventID           string      `json:"eventId"`
 		}{}, Headers: "Replayed"}},
 		Refusals: "404 409",
@@ -67,25 +67,25 @@ var learningOperations = []Operation{
 
 // SecondLook is a decision that another officer looks at again.
 type SecondLook struct {
-	LookID     string    `json:"lookId"`
-	State      string    `json:"state" enum:"open answered lapsed"`
-	OpenedAt   Time      `json:"openedAt" doc:"the beginning of the day of the decision, in UTC"`
-	DueAt      Time      `json:"dueAt" doc:"when it lapses, or would have"`
-	Assignee   *string   `json:"assignee" doc:"who has it in hand"`
-	LeaseUntil *string   `json:"leaseUntil" format:"date-time"`
-	MayTake    bool      `json:"mayTake" doc:"it is open, and the caller is another person than those who know the case; somebody may have it in hand"`
-	Why        *string   `json:"why" doc:"why the caller may not"`
-	TxnID      *string   `json:"txnId" doc:"this and the three behind it are null while it is open"`
-	Decided    *LookSaid `json:"decided"`
-	Answered   *LookSaid `json:"answered" doc:"null of one that lapsed"`
-	Agrees     *bool     `json:"agrees" doc:"null of one that lapsed"`
+	LookID         string    `json:"lookId"`
+	State          string    `json:"state" enum:"open answered lapsed"`
+	OpenedAt       Time      `json:"openedAt" doc:"the beginning of the day of the decision, in UTC"`
+	DueAt          Time      `json:"dueAt" doc:"when it lapses, or would have"`
+	Assignee       *string   `json:"assignee" doc:"who has it in hand"`
+	LeaseExpiresAt *string   `json:"leaseExpiresAt" format:"date-time"`
+	MayTake        bool      `json:"mayTake" doc:"it is open, and the caller is another person than those who know the case; somebody may have it in hand"`
+	Why            *string   `json:"why" doc:"why the caller may not"`
+	TxnID          *string   `json:"txnId" doc:"this and the three behind it are null while it is open"`
+	Decided        *LookSaid `json:"decided"`
+	Answered       *LookSaid `json:"answered" doc:"null of one that lapsed"`
+	Agrees         *bool     `json:"agrees" doc:"null of one that lapsed"`
 }
 
 // LookSaid is what one of two officers said.
 type LookSaid struct {
 	Disposition Disposition `json:"disposition"`
-	By          *string     `json:"by"`
-	At          Time        `json:"at"`
+	Actor       *string     `json:"actor"`
+	Time        Time        `json:"time"`
 	Reason      *string     `json:"reason"`
 }
 

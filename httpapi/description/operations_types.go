@@ -68,7 +68,7 @@ type VerbDone struct {
 	Ok               bool   `json:"ok"`
 	Node             string `json:"node"`
 	Idle             bool   `json:"idle,omitempty"`
-	RefusesInSeconds Number `json:"refusesInSeconds,omitempty"`
+	RefusesInSeconds int64  `json:"refusesInSeconds,omitempty"`
 }
 
 type FormatChange struct {
@@ -94,16 +94,16 @@ type MatcherChange struct {
 }
 
 type TimeConfirmation struct {
-	LeapUntil   Time     `json:"leapUntil,omitempty"`
-	Unchanged   bool     `json:"unchanged,omitempty"`
-	LogTime     Time     `json:"logTime,omitempty"`
-	ConfirmedAt Time     `json:"confirmedAt,omitempty"`
-	Persons     []string `json:"persons,omitempty"`
-	Alone       bool     `json:"alone,omitempty"`
-	Reason      *string  `json:"reason,omitempty"`
-	Actor       *string  `json:"actor,omitempty"`
-	EventID     string   `json:"eventId,omitempty"`
-	ActorKeyID  string   `json:"actorKeyId,omitempty"`
+	LeapExpiresAt Time     `json:"leapExpiresAt,omitempty"`
+	Unchanged     bool     `json:"unchanged,omitempty"`
+	LogTime       Time     `json:"logTime,omitempty"`
+	ConfirmedAt   Time     `json:"confirmedAt,omitempty"`
+	Persons       []string `json:"persons,omitempty"`
+	Alone         bool     `json:"alone,omitempty"`
+	Reason        *string  `json:"reason,omitempty"`
+	Actor         *string  `json:"actor,omitempty"`
+	EventID       string   `json:"eventId,omitempty"`
+	ActorKeyID    string   `json:"actorKeyId,omitempty"`
 }
 
 type Snapshot struct {
@@ -111,13 +111,13 @@ type Snapshot struct {
 	Index int64  `json:"index"`
 	Term  int64  `json:"term"`
 	Size  int64  `json:"size"`
-	Time  string `json:"time"`
+	Time  Time   `json:"time"`
 }
 
 type ClockChange struct {
-	LogTime  Time   `json:"logTime"`
-	Advanced string `json:"advanced"`
-	EventID  string `json:"eventId,omitempty"`
+	LogTime Time   `json:"logTime"`
+	Advance string `json:"advance"`
+	EventID string `json:"eventId,omitempty"`
 }
 
 type ErrorTable struct {

@@ -195,10 +195,10 @@ type WholeParty struct {
 	} `json:"cleared" doc:"also what was taken back"`
 	Acts []struct {
 		What        string  `json:"what"`
-		At          Time    `json:"at"`
+		Time        Time    `json:"time"`
 		TxnID       string  `json:"txnId,omitempty"`
-		By          *string `json:"by"`
-		KeyID       *string `json:"keyId"`
+		Actor       *string `json:"actor"`
+		ActorKeyID  *string `json:"actorKeyId"`
 		Reason      *string `json:"reason"`
 		Disposition string  `json:"disposition,omitempty"`
 		From        string  `json:"from,omitempty"`
@@ -272,7 +272,7 @@ type InboxItem struct {
 	DueAt               *string `json:"dueAt" format:"date-time"`
 	Overdue             bool    `json:"overdue"`
 	Assignee            *string `json:"assignee"`
-	LeaseUntil          *string `json:"leaseUntil" format:"date-time"`
+	LeaseExpiresAt      *string `json:"leaseExpiresAt" format:"date-time"`
 	Comments            int64   `json:"comments"`
 	WaitsForMySignature bool    `json:"waitsForMySignature"`
 	Proposed            *Free   `json:"proposed" free:"what one person proposed and another has to confirm"`
@@ -290,21 +290,21 @@ type PartyWork struct {
 }
 
 type PartyClosed struct {
-	ItemID   string   `json:"itemId"`
-	Kind     string   `json:"kind" enum:"block alert retro report"`
-	TxnID    *string  `json:"txnId"`
-	CaseID   string   `json:"caseId,omitempty"`
-	AlertID  string   `json:"alertId,omitempty"`
-	Alert    string   `json:"alert,omitempty" doc:"the kind of alert"`
-	State    string   `json:"state" doc:"acknowledged, or the state of the case or the report"`
-	Own      bool     `json:"own"`
-	Amount   Number   `json:"amount"`
-	OpenedAt Time     `json:"openedAt"`
-	ClosedAt *string  `json:"closedAt" format:"date-time"`
-	ClosedBy *string  `json:"closedBy"`
-	KeyID    *string  `json:"keyId"`
-	Reason   *string  `json:"reason"`
-	Persons  []string `json:"persons" doc:"both, where two closed it"`
+	ItemID      string   `json:"itemId"`
+	Kind        string   `json:"kind" enum:"block alert retro report"`
+	TxnID       *string  `json:"txnId"`
+	CaseID      string   `json:"caseId,omitempty"`
+	AlertID     string   `json:"alertId,omitempty"`
+	Alert       string   `json:"alert,omitempty" doc:"the kind of alert"`
+	State       string   `json:"state" doc:"acknowledged, or the state of the case or the report"`
+	Own         bool     `json:"own"`
+	Amount      Number   `json:"amount"`
+	OpenedAt    Time     `json:"openedAt"`
+	ClosedAt    *string  `json:"closedAt" format:"date-time"`
+	ClosedBy    *string  `json:"closedBy"`
+	ClosedByKey *string  `json:"closedByKey"`
+	Reason      *string  `json:"reason"`
+	Persons     []string `json:"persons" doc:"both, where two closed it"`
 }
 
 type Found struct {

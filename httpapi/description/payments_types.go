@@ -228,7 +228,7 @@ type DryRun struct {
 type UnresolvedPayment struct {
 	TxnID             string `json:"txnId"`
 	State             any    `json:"state" schema:"{\"const\": \"unresolved\"}"`
-	AmountUSDC        Number `json:"amountUSDC"`
+	Amount            Number `json:"amount"`
 	AgentID           string `json:"agentId,omitempty"`
 	AgentName         string `json:"agentName,omitempty"`
 	OperatorLegalName string `json:"operatorLegalName,omitempty"`
@@ -263,9 +263,9 @@ type Confirmation struct {
 	Permit          string    `json:"permit,omitempty" doc:"The permit that was asked for, with a PROCEED alone. It is as good as money: keep it out of logs."`
 	PermitExpiresAt Time      `json:"permitExpiresAt,omitempty"`
 	Payment         struct {
-		State      string `json:"state" enum:"held redeemed released"`
-		AmountUSDC Number `json:"amountUSDC"`
-		Until      Time   `json:"until,omitempty" doc:"Of a PROCEED: the end of its hold."`
+		State     string `json:"state" enum:"held redeemed released"`
+		Amount    Number `json:"amount"`
+		ExpiresAt Time   `json:"expiresAt,omitempty" doc:"Of a PROCEED: the end of its hold."`
 	} `json:"payment"`
 	Approval      ConfirmedApproval `json:"approval,omitempty" doc:"Of a payment that an officer approved."`
 	PolicyVersion int64             `json:"policyVersion"`
@@ -307,7 +307,7 @@ type Redemption struct {
 type Settlement struct {
 	TxnID       string `json:"txnId"`
 	State       string `json:"state"`
-	AmountUSDC  Number `json:"amountUSDC"`
+	Amount      Number `json:"amount"`
 	CountedUSDC Number `json:"countedUSDC,omitempty" doc:"What counted for the payment until then."`
 	RailRef     string `json:"railRef,omitempty"`
 	Reason      string `json:"reason,omitempty"`

@@ -216,7 +216,7 @@ var registryOperations = []Operation{
 			Data       []UserSummary `json:"data"`
 			NextCursor *string       `json:"nextCursor"`
 			AsOfIndex  int64         `json:"asOfIndex"`
-		}{}, Example: `{"data": [{"userId": "usr_rfq3ao3wofwz", "legalName": "Ada Example", "email": null, "operatorId": "opr_c4jxp3wz442t", "operatorLegalName": "Acme Inc", "agentIds": ["agt_rfq3ao3wofwz"], "credentialStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-04-21T03:33:28.000Z", "storedUntil": "2026-04-22T03:33:28.000Z", "kid": "cc-v1"}], "nextCursor": null, "asOfIndex": 18}`}},
+		}{}, Example: `{"data": [{"userId": "usr_rfq3ao3wofwz", "legalName": "Ada Example", "email": null, "operatorId": "opr_c4jxp3wz442t", "operatorLegalName": "Acme Inc", "agentIds": ["agt_rfq3ao3wofwz"], "credentialStatus": "ACTIVE", "statusChangedAt": "2026-03-22T03:33:28.589Z", "credentialVersion": 1, "issuedAt": "2026-03-22T03:33:28.589Z", "expiresAt": "2026-04-21T03:33:28.000Z", "recordExpiresAt": "2026-04-22T03:33:28.000Z", "kid": "cc-v1"}], "nextCursor": null, "asOfIndex": 18}`}},
 	},
 	{
 		Name: "getUser", Route: "GET /v1/users/{id}", Tag: "users", Scope: Owner, Roles: "operator reviewer auditor policy viewer",

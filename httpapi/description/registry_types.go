@@ -69,9 +69,9 @@ type IssuedAgent struct {
 
 type ReissuedAgent struct {
 	IssuedAgent
-	PreviousStatus Status `json:"previousStatus"`
-	Superseded     bool   `json:"superseded"`
-	OverlapUntil   Time   `json:"overlapUntil,omitempty"`
+	PreviousStatus   Status `json:"previousStatus"`
+	Superseded       bool   `json:"superseded"`
+	OverlapExpiresAt Time   `json:"overlapExpiresAt,omitempty"`
 }
 
 type AgentSummary struct {
@@ -201,8 +201,8 @@ type IssuedUser struct {
 	CredentialVersion int64             `json:"credentialVersion"`
 	PreviousStatus    Status            `json:"previousStatus,omitempty"`
 	Superseded        bool              `json:"superseded,omitempty"`
-	OverlapUntil      Time              `json:"overlapUntil,omitempty"`
-	StoredUntil       Time              `json:"storedUntil"`
+	OverlapExpiresAt  Time              `json:"overlapExpiresAt,omitempty"`
+	RecordExpiresAt   Time              `json:"recordExpiresAt"`
 	Warnings          []Warning         `json:"warnings"`
 	EventID           string            `json:"eventId"`
 }
@@ -219,7 +219,7 @@ type UserSummary struct {
 	CredentialVersion int64    `json:"credentialVersion"`
 	IssuedAt          Time     `json:"issuedAt"`
 	ExpiresAt         Time     `json:"expiresAt"`
-	StoredUntil       Time     `json:"storedUntil"`
+	RecordExpiresAt   Time     `json:"recordExpiresAt"`
 	KID               string   `json:"kid"`
 }
 
@@ -235,7 +235,7 @@ type User struct {
 	CredentialVersion int64       `json:"credentialVersion"`
 	IssuedAt          Time        `json:"issuedAt"`
 	ExpiresAt         Time        `json:"expiresAt"`
-	StoredUntil       Time        `json:"storedUntil"`
+	RecordExpiresAt   Time        `json:"recordExpiresAt"`
 	Token             *string     `json:"token,omitempty"`
 	Credential        *Credential `json:"credential"`
 	AsOfIndex         int64       `json:"asOfIndex"`

@@ -115,7 +115,7 @@ type Job struct {
 		} `json:"rules"`
 		Credentials      int64 `json:"credentials"`
 		ListGone         int64 `json:"listGone"`
-		ListAge          int64 `json:"listAge"`
+		ListAgeUnknown   int64 `json:"listAgeUnknown"`
 		OfficerDecisions int64 `json:"officerDecisions"`
 		Unreadable       int64 `json:"unreadable"`
 	} `json:"notHeld"`
@@ -126,7 +126,7 @@ type JobExample struct {
 	TxnID      string  `json:"txnId"`
 	AgentID    string  `json:"agentId,omitempty"`
 	ScreenedAt Time    `json:"screenedAt"`
-	AmountUSDC Number  `json:"amountUSDC"`
+	Amount     Number  `json:"amount"`
 	Recorded   JobSide `json:"recorded"`
 	Candidate  JobSide `json:"candidate"`
 }
@@ -144,8 +144,8 @@ type RetroRun struct {
 	Hits           int64   `json:"hits"`
 	Known          int64   `json:"known" doc:"Hits that earlier runs of the same list told of: they have a leaf and an alert, and are not told again."`
 	Progress       struct {
-		Leaf  int64 `json:"leaf"`
-		Until int64 `json:"until"`
+		Leaf    int64 `json:"leaf"`
+		EndLeaf int64 `json:"endLeaf"`
 	} `json:"progress,omitempty"`
 }
 
@@ -193,7 +193,7 @@ type RetroReport struct {
 		OperatorID string  `json:"operatorId,omitempty"`
 		Verdict    string  `json:"verdict,omitempty"`
 		ScreenedAt Time    `json:"screenedAt,omitempty"`
-		AmountUSDC Number  `json:"amountUSDC,omitempty"`
+		Amount     Number  `json:"amount,omitempty"`
 		Entries    []int64 `json:"entries"`
 		Wallet     bool    `json:"wallet"`
 		Listed     bool    `json:"listed"`

@@ -104,7 +104,7 @@ type SanctionsCase struct {
 	DueAt             Time           `json:"dueAt" doc:"the end of the tenth business day in New York"`
 	Overdue           bool           `json:"overdue"`
 	Assignee          *string        `json:"assignee" doc:"who works on it"`
-	LeaseUntil        *string        `json:"leaseUntil" format:"date-time"`
+	LeaseExpiresAt    *string        `json:"leaseExpiresAt" format:"date-time"`
 	Comments          int64          `json:"comments"`
 	Count             int64          `json:"count" doc:"how many payments it has"`
 	AmountUSDC        Number         `json:"amountUSDC" doc:"their sum"`
@@ -122,7 +122,7 @@ type SanctionsCaseWhole struct {
 	Form            Free             `json:"form" free:"the comparison by the steps of OFAC's question 5: txnId, matches, listed, steps, comparisons"`
 	Records         []Free           `json:"records" each:"{\"x-free\": \"txnId, screenedAt, rule, reason, amount and who was paid\"}"`
 	RecordsComplete bool             `json:"recordsComplete" doc:"false: history has not all of them any more, or they are more than are shown"`
-	History         []Free           `json:"history" each:"{\"x-free\": \"what, at, from, to, by, reason\"}"`
+	History         []Free           `json:"history" each:"{\"x-free\": \"what, time, from, to, actor, reason\"}"`
 	Note            string           `json:"note"`
 }
 
@@ -158,7 +158,7 @@ type SanctionsOpened struct {
 	UserID     string         `json:"userId,omitempty"`
 	UID        string         `json:"uid,omitempty"`
 	Place      string         `json:"place,omitempty"`
-	AmountUSDC Number         `json:"amountUSDC" doc:"what was paid"`
+	Amount     Number         `json:"amount" doc:"what was paid"`
 	WentAhead  bool           `json:"wentAhead"`
 	CaseBefore string         `json:"caseBefore,omitempty"`
 	OpenedBy   string         `json:"openedBy"`
@@ -173,7 +173,7 @@ type SanctionsMove struct {
 	From      SanctionsState   `json:"from"`
 	DueAt     Time             `json:"dueAt"`
 	Reference string           `json:"reference,omitempty"`
-	By        string           `json:"by"`
+	Actor     string           `json:"actor"`
 	Reason    string           `json:"reason,omitempty"`
 	Notes     string           `json:"notes,omitempty"`
 	EventID   string           `json:"eventId"`

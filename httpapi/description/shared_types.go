@@ -11,8 +11,8 @@ type Error struct {
 	TxnID            *string       `json:"txnId"`
 	Docs             string        `json:"docs"`
 	RequiredRole     string        `json:"requiredRole,omitempty"`
-	LookID           string        `json:"lookId,omitempty" doc:"of second_look_in_hand, as is leaseUntil"`
-	LeaseUntil       Time          `json:"leaseUntil,omitempty"`
+	LookID           string        `json:"lookId,omitempty" doc:"of second_look_in_hand, as is leaseExpiresAt"`
+	LeaseExpiresAt   Time          `json:"leaseExpiresAt,omitempty"`
 	DidYouMean       string        `json:"didYouMean,omitempty"`
 	CredentialStatus string        `json:"credentialStatus,omitempty"`
 	Table            string        `json:"table,omitempty"`
@@ -240,7 +240,7 @@ type Comment struct {
 	EventID    string  `json:"eventId"`
 	Time       Time    `json:"time"`
 	Comment    string  `json:"comment"`
-	By         *string `json:"by"`
+	Actor      *string `json:"actor"`
 	ActorKeyID string  `json:"actorKeyId"`
 }
 
@@ -334,14 +334,14 @@ type Proposed struct {
 	ByKey       string      `json:"byKey"`
 	ProposedBy  string      `json:"proposedBy" doc:"the person of the key, or the key itself; by is only a label"`
 	At          Time        `json:"at"`
-	LapsesAt    Time        `json:"lapsesAt"`
+	ExpiresAt   Time        `json:"expiresAt"`
 	Notes       string      `json:"notes,omitempty"`
 }
 
 type Ending struct {
 	_           struct{} `doc:"What became of a payment."`
 	State       any      `json:"state" enum:"held redeemed settled released expired unresolved" doc:"held: it was confirmed."`
-	AmountUSDC  Number   `json:"amountUSDC"`
+	Amount      Number   `json:"amount"`
 	CountedUSDC Number   `json:"countedUSDC,omitempty" doc:"What counted for the payment until then."`
 	RailRef     string   `json:"railRef,omitempty"`
 	Reason      string   `json:"reason,omitempty"`

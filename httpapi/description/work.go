@@ -106,25 +106,25 @@ var workOperations = []Operation{
 }
 
 type WorkEvent struct {
-	ItemID     string  `json:"itemId,omitempty"`
-	TxnID      string  `json:"txnId,omitempty"`
-	AlertID    string  `json:"alertId,omitempty"`
-	CaseID     string  `json:"caseId,omitempty"`
-	LookID     string  `json:"lookId,omitempty"`
-	EventID    string  `json:"eventId,omitempty"`
-	Time       Time    `json:"time"`
-	Event      string  `json:"event" doc:"claimed, released, assigned or commented; of an open review the event of its queue"`
-	Assignee   *string `json:"assignee,omitempty"`
-	LeaseUntil *string `json:"leaseUntil,omitempty" format:"date-time"`
-	By         *string `json:"by"`
-	Comment    string  `json:"comment,omitempty"`
-	Item       Free    `json:"item,omitempty" free:"of an open review: its record, in short"`
+	ItemID         string  `json:"itemId,omitempty"`
+	TxnID          string  `json:"txnId,omitempty"`
+	AlertID        string  `json:"alertId,omitempty"`
+	CaseID         string  `json:"caseId,omitempty"`
+	LookID         string  `json:"lookId,omitempty"`
+	EventID        string  `json:"eventId,omitempty"`
+	Time           Time    `json:"time"`
+	Event          string  `json:"event" doc:"claimed, released, assigned or commented; of an open review the event of its queue"`
+	Assignee       *string `json:"assignee,omitempty"`
+	LeaseExpiresAt *string `json:"leaseExpiresAt,omitempty" format:"date-time"`
+	Actor          *string `json:"actor"`
+	Comment        string  `json:"comment,omitempty"`
+	Item           Free    `json:"item,omitempty" free:"of an open review: its record, in short"`
 }
 
 type ItemComment struct {
-	At         Time   `json:"at"`
+	Time       Time   `json:"time"`
 	EventID    string `json:"eventId"`
-	By         string `json:"by"`
+	Actor      string `json:"actor"`
 	Comment    string `json:"comment"`
 	ActorKeyID string `json:"actorKeyId,omitempty"`
 }
@@ -132,7 +132,7 @@ type ItemComment struct {
 type DraftSummary struct {
 	Name      string `json:"name"`
 	SavedAt   Time   `json:"savedAt"`
-	KeptUntil Time   `json:"keptUntil"`
+	ExpiresAt Time   `json:"expiresAt"`
 }
 
 type Draft struct {

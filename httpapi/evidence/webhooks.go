@@ -225,7 +225,7 @@ func writeWebhook(c *border.Request, hook *wire.Webhook, m *strictjson.Members) 
 	}
 	m.Texts("publicKeys", publics)
 	if len(publics) > 1 {
-		m.Time("olderSecretUntil", hook.OlderUntil)
+		m.Time("olderSecretExpiresAt", hook.OlderUntil)
 	}
 	m.Time("createdAt", hook.CreatedAt)
 	m.Uint("rev", uint64(hook.Rev))
@@ -326,7 +326,7 @@ func listDeliveries(c *border.Request) (border.Answer, error) {
 			m.Uint("attempts", uint64(s.Attempts))
 			m.Uint("status", uint64(s.Status))
 		}
-		m.Time("at", s.At)
+		m.Time("time", s.At)
 		items = append(items, m)
 		return true
 	})

@@ -104,7 +104,7 @@ func (d *confirmed) sentence() string {
 }
 
 // endings are what the API's answer to settle and release shows.
-var endings = []string{"txnId", "state", "amountUSDC", "countedUSDC", "railRef", "reason", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "eventId", "time", "unchanged"}
+var endings = []string{"txnId", "state", "amount", "countedUSDC", "railRef", "reason", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "eventId", "time", "unchanged"}
 
 // endedSentences say what a settle or a release means, by the state that it leaves.
 var endedSentences = map[string]string{

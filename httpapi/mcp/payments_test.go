@@ -103,8 +103,8 @@ func TestSettleAndRelease(t *testing.T) {
 		failed                      bool
 		sentence                    string
 	}{
-		"settled":  {"settle", settling, settle, `{"amount":3,"railRef":"0xabc"}`, fakeAnswer{status: 200, body: `{"txnId":"txn_1","state":"settled","amountUSDC":3,"unpermitted":true,"index":9,` + secrets + `}`}, false, "Settled: the payment is booked as paid. Do not pay again."},
-		"released": {"release", releasing, release, `{"reason":"the rail refused it"}`, fakeAnswer{status: 200, body: `{"txnId":"txn_1","state":"released","amountUSDC":3,` + secrets + `}`}, false, "Released: the payment was given back and has no leave any more. Do not pay; screen a payment that is to be made."},
+		"settled":  {"settle", settling, settle, `{"amount":3,"railRef":"0xabc"}`, fakeAnswer{status: 200, body: `{"txnId":"txn_1","state":"settled","amount":3,"unpermitted":true,"index":9,` + secrets + `}`}, false, "Settled: the payment is booked as paid. Do not pay again."},
+		"released": {"release", releasing, release, `{"reason":"the rail refused it"}`, fakeAnswer{status: 200, body: `{"txnId":"txn_1","state":"released","amount":3,` + secrets + `}`}, false, "Released: the payment was given back and has no leave any more. Do not pay; screen a payment that is to be made."},
 		"a settler's to release": {"release", releasing, release, `{"reason":"the rail refused it"}`, fakeAnswer{status: 403, body: `{"code":"settler_required","message":"m"}`}, true,
 			"Nothing was changed (settler_required): only a settler gives back what counts of a payment, and an agent's key never is one. The payment goes on counting until the operator's settler says what became of it. Do not pay again."},
 		"a settler's to settle for less": {"settle", settling, settle, `{"amount":3,"railRef":"0xabc"}`, fakeAnswer{status: 403, body: `{"code":"settler_required","message":"m"}`}, true,

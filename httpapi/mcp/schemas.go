@@ -26,14 +26,14 @@ var (
 		"operatorLegalName": text, "credentialStatus": text, "screenedAt": text, "confirmedAt": text,
 		"hold":            `{"type":"object","properties":{"state":{"type":"string"},"amount":{"type":"number"},"expiresAt":{"type":"string"}}}`,
 		"permitExpiresAt": text,
-		"payment":         `{"type":"object","properties":{"state":{"type":"string"},"amountUSDC":{"type":"number"},"eventId":{"type":"string"},"time":{"type":"string"}}}`,
+		"payment":         `{"type":"object","properties":{"state":{"type":"string"},"amount":{"type":"number"},"eventId":{"type":"string"},"time":{"type":"string"}}}`,
 		"lateSettlement":  anObject, "approval": `{"type":"object","properties":{"state":{"type":"string"},"until":{"type":"string"}}}`, "payBy": text, "confirmable": truth, "confirmableReason": text,
 		"disposition": maybeText, "replayed": truth, "ruleSet": text, "policyVersion": whole, "listVersion": whole, "index": whole, "warnings": listOfAny,
 	}
 
 	// endingMembers are those of a settle or a release (endings).
 	endingMembers = members{
-		"txnId": text, "state": text, "amountUSDC": number, "countedUSDC": number, "railRef": text, "reason": text, "late": truth, "overLimit": truth, "notAllowed": truth,
+		"txnId": text, "state": text, "amount": number, "countedUSDC": number, "railRef": text, "reason": text, "late": truth, "overLimit": truth, "notAllowed": truth,
 		"forwarded": truth, "unpermitted": truth, "eventId": text, "time": text, "unchanged": truth,
 	}
 

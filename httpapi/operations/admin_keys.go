@@ -62,7 +62,8 @@ func showKey(c *border.Request, secret string, l *edge.Leaf, status int) (border
 	if l.Has("proposalId") { // The secret is good once another person has confirmed the key.
 		status = http.StatusAccepted
 		m.Text("state", "proposed")
-		l.CopyTo(&m, "proposalId", "lapsesAt")
+		l.CopyTo(&m, "proposalId")
+		l.CopyAs(&m, "lapsesAt", "proposalExpiresAt")
 	}
 	writeKey(&m, l)
 	switch {

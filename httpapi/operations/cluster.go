@@ -372,7 +372,7 @@ func confirmTime(c *border.Request) (border.Answer, error) {
 
 // renderTime answers confirmTime.
 func renderTime(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
-	l.CopyTo(m, "leapUntil", "logTime")
+	l.CopyTo(m, "leapExpiresAt", "logTime")
 	m.Text("confirmedAt", l.Text("time"))
 	l.CopyTo(m, "persons", "alone", "reason", "actor", "eventId", "actorKeyId")
 	return nil

@@ -111,8 +111,7 @@ func advanceClock(c *border.Request) (border.Answer, error) {
 
 func renderClock(_ *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	l.CopyTo(m, "logTime")
-	m.Text("advanced", l.Text("advance"))
-	m.Text("eventId", l.Text("eventId"))
+	l.CopyTo(m, "advance", "eventId")
 	return nil
 }
 

@@ -147,12 +147,12 @@ func renderConfirmed(c *border.Request, l *edge.Leaf, m *strictjson.Members) err
 	}
 	state := l.Text("state")
 	m.BeginObject("payment")
-	l.CopyTo(m, "state", "amountUSDC", "until")
+	l.CopyTo(m, "state", "amount", "expiresAt")
 	m.EndObject()
 	if l.Flag("approved") {
 		m.BeginObject("approval")
 		m.Text("state", approvalStates[state])
-		l.CopyTo(m, "until")
+		l.CopyAs(m, "expiresAt", "until")
 		m.EndObject()
 	}
 	m.Uint("policyVersion", x.PolicyVersion)

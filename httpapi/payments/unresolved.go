@@ -80,7 +80,7 @@ func writeUnresolved(c *border.Request, m *strictjson.Members, row *fsm.Unresolv
 	}
 	l.CopyTo(m, "txnId")
 	m.Text("state", fsm.HoldUnresolved.String())
-	m.USD("amountUSDC", row.Amount)
+	m.USD("amount", row.Amount)
 	l.CopyTo(m, "agentId", "agentName", "operatorLegalName", "screenedAt")
 	m.Text("countsOn", string(row.Day.AppendDate(nil)))
 	m.Raw("unresolvedSince", later.Raw("expiredAt"))

@@ -180,7 +180,7 @@ func (j *job) write(m *strictjson.Members, whole bool) {
 	defer j.mutex.Unlock()
 	m.Text("reconciliationId", j.ID)
 	m.Text("state", j.state)
-	m.Text("by", j.By)
+	m.Text("startedBy", j.By)
 	m.Text("rail", j.order.settings.Rail)
 	m.Time("from", j.order.settings.From)
 	m.Time("to", j.order.settings.To)

@@ -53,7 +53,7 @@ func renderAgent(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 	}
 	m.Raw("fleetId", l.Raw("fleetId"))
 	l.CopyTo(m, "operatorId", "similarOperators", "credentialVersion", "operatorEIN", "parentAgentId", "rootAgentId", "depth", "effectivePolicy",
-		"previousStatus", "superseded", "overlapUntil")
+		"previousStatus", "superseded", "overlapExpiresAt")
 	l.CopyTo(m, "effectiveVelocity", "publicKeyThumbprint")
 	m.Raw("warnings", l.Raw("warnings"))
 	m.Text("eventId", l.Text("eventId"))

@@ -32,7 +32,7 @@ func renderUser(c *border.Request, l *edge.Leaf, m *strictjson.Members) error {
 		return err
 	}
 	m.Raw("agentIds", l.Raw("boundAgents"))
-	l.CopyTo(m, "operatorId", "similarOperators", "credentialVersion", "storedUntil", "previousStatus", "warnings", "eventId")
+	l.CopyTo(m, "operatorId", "similarOperators", "credentialVersion", "recordExpiresAt", "previousStatus", "warnings", "eventId")
 	return nil
 }
 
@@ -82,7 +82,7 @@ func userSummary(c *border.Request, view *fsm.View, row *engine.UserRow, profile
 	m.Int("credentialVersion", int64(profile.CredentialVersion))
 	m.Time("issuedAt", profile.IssuedAt)
 	m.Time("expiresAt", profile.ExpiresAt)
-	m.Time("storedUntil", profile.StoredUntil)
+	m.Time("recordExpiresAt", profile.StoredUntil)
 	return m
 }
 

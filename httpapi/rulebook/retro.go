@@ -193,7 +193,7 @@ func writeRun(c *border.Request, m *strictjson.Members, begun, ended *edge.Leaf)
 		m.Uint("known", run.Known)
 		var progress strictjson.Members
 		progress.Uint("leaf", run.Leaf)
-		progress.Uint("until", run.Until)
+		progress.Uint("endLeaf", run.Until)
 		m.Object("progress", progress)
 	default: // It has just begun, or this node does not have its end yet.
 		m.Null("endedAt")
@@ -320,7 +320,7 @@ func wentAhead(c *border.Request, hit *edge.Leaf) (paid engine.USD, ahead bool, 
 	}
 	record, err := c.Judge.LoadLeaf(at)
 	if edge.IsGone(err) || err == nil && record.Record == nil {
-		paid, _ = engine.ParseUSD(hit.Raw("amountUSDC"))
+		paid, _ = engine.ParseUSD(hit.Raw("amount"))
 		return paid, hit.Text("verdict") == engine.Proceed.String(), nil
 	}
 	if err != nil {
@@ -340,7 +340,7 @@ func (r *retroReport) add(l *edge.Leaf, paid engine.USD, ahead bool) {
 		switch {
 		case len(r.items) < r.query.Limit:
 			var m strictjson.Members
-			l.CopyTo(&m, "txnId", "agentId", "userId", "operatorId", "verdict", "screenedAt", "amountUSDC", "entries", "wallet", "listed")
+			l.CopyTo(&m, "txnId", "agentId", "userId", "operatorId", "verdict", "screenedAt", "amount", "entries", "wallet", "listed")
 			r.items = append(r.items, m)
 			r.query.After = max(r.query.After, l.Index)
 		default:
@@ -374,7 +374,7 @@ func (e *retroEntry) add(l *edge.Leaf, paid engine.USD, ahead bool) {
 		}
 		return
 	}
-	amount, err := engine.ParseUSD(l.Raw("amountUSDC"))
+	amount, err := engine.ParseUSD(l.Raw("amount"))
 	if err != nil {
 		amount = 0
 	}

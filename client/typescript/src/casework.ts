@@ -103,7 +103,7 @@ export interface ClosedItem {
   openedAt: string;
   closedAt: string | null;
   closedBy: string | null;
-  keyId: string | null;
+  closedByKey: string | null;
   reason: string | null;
   persons: string[];
 }
@@ -135,7 +135,7 @@ export interface WholeParty extends PartyHead {
     inForce: boolean; void: string | null; endedAt: string | null; endedBy: string | null; endReason: string | null;
   }[];
   acts: {
-    what: string; at: string; txnId?: string; by: string | null; keyId: string | null; reason: string | null; disposition?: string;
+    what: string; time: string; txnId?: string; actor: string | null; actorKeyId: string | null; reason: string | null; disposition?: string;
     from?: string; to?: string; state?: string; bsaId?: string; alertId?: string; caseId?: string; name?: string; uid?: string; clearedId?: number;
   }[];
 }
@@ -201,7 +201,7 @@ export interface InboxItem {
   dueAt: string | null;
   overdue: boolean;
   assignee: string | null;
-  leaseUntil: string | null;
+  leaseExpiresAt: string | null;
   comments: number;
   waitsForMySignature: boolean;
   proposed: Record<string, unknown> | null;
@@ -238,14 +238,14 @@ export interface WorkEvent {
   event: string;
   item?: Record<string, unknown>;
   assignee?: string | null;
-  leaseUntil?: string | null;
-  by: string | null;
+  leaseExpiresAt?: string | null;
+  actor: string | null;
   comment?: string;
 }
 export interface ItemComment {
-  at: string;
+  time: string;
   eventId: string;
-  by: string;
+  actor: string;
   comment: string;
   actorKeyId?: string;
 }

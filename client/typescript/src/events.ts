@@ -41,7 +41,7 @@ export interface StoredWebhook {
   owner: string | null;
   keyId: string | null;
   publicKeys: string[];
-  olderSecretUntil?: string;
+  olderSecretExpiresAt?: string;
   createdAt: string;
   rev: number;
 }

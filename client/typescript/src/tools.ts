@@ -141,7 +141,7 @@ const shown = [
   "payment", "lateSettlement", "approval", "payBy", "confirmable", "confirmableReason", "ruleSet", "policyVersion", "listVersion", "index", "warnings",
 ];
 const endings = [
-  "txnId", "state", "amountUSDC", "countedUSDC", "railRef", "reason", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "eventId", "time", "unchanged",
+  "txnId", "state", "amount", "countedUSDC", "railRef", "reason", "late", "overLimit", "notAllowed", "forwarded", "unpermitted", "eventId", "time", "unchanged",
 ];
 
 function passMembers(answer: object, names: string[]): Record<string, unknown> {

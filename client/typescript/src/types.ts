@@ -176,7 +176,7 @@ export interface Verdict {
   notes?: string;
   proposed?: Proposed;
   confirms?: Proposed; // The proposal that a second person's disposition confirmed.
-  comments?: { eventId: string; time: string; comment: string; by: string | null; actorKeyId: string }[];
+  comments?: { eventId: string; time: string; comment: string; actor: string | null; actorKeyId: string }[];
   sarEscalated?: boolean;
   overLimitApproved?: boolean;
   notHeld?: boolean;
@@ -228,7 +228,7 @@ export interface Proposed {
   byKey: string;
   proposedBy: string;
   at: string;
-  lapsesAt: string;
+  expiresAt: string;
   notes?: string;
 }
 
@@ -308,7 +308,7 @@ export interface Approval {
 /** What became of a recorded payment: held (it was confirmed), redeemed, settled, released, expired or unresolved. */
 export interface Ending {
   state: string;
-  amountUSDC: USD;
+  amount: USD;
   countedUSDC?: USD;
   railRef?: string;
   reason?: string;
@@ -341,7 +341,7 @@ export interface Confirmation {
   confirmedAt: string;
   permit?: string;
   permitExpiresAt?: string;
-  payment: { state: "held" | "redeemed" | "released"; amountUSDC: USD; until?: string };
+  payment: { state: "held" | "redeemed" | "released"; amount: USD; expiresAt?: string };
   approval?: Approval;
   policyVersion: number;
   listVersion: number;
@@ -362,7 +362,7 @@ export interface Redemption {
 export interface Transaction {
   txnId: string;
   state: string;
-  amountUSDC: USD;
+  amount: USD;
   countedUSDC: USD;
   railRef?: string;
   reason?: string;

@@ -233,8 +233,12 @@ func TestPromtoolTakesTheAlerts(t *testing.T) {
 
 func TestSystemdTakesTheUnit(t *testing.T) {
 	unit := text(t, "deploy/systemd/railguard.service")
-	for _, line := range []string{"RestartPreventExitStatus=64", "StartLimitIntervalSec=0", "Restart=always", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
+	for _, line := range []string{"RestartPreventExitStatus=64", "StartLimitIntervalSec=0", "Restart=always", "Type=notify", "WatchdogSec=60", "TimeoutStartSec=infinity", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
 		require.Contains(t, unit, "\n"+line+"\n")
+	}
+	for _, waits := range []string{"time-sync.target", "systemd-time-wait-sync.service", "chrony-wait.service"} { // The target alone waits for nothing.
+		require.Regexp(t, `(?m)^Wants=.*\b`+waits+`\b`, unit)
+		require.Regexp(t, `(?m)^After=.*\b`+waits+`\b`, unit)
 	}
 	// railguard need not be installed here, so another program takes its place.
 	folder := t.TempDir()
@@ -297,7 +301,7 @@ func serverFlags(t *testing.T) []string {
 
 // `railguard serve` knows every setting in deploy/.
 func TestDeployNamesSettings(t *testing.T) {
-	known := []string{"RAILGUARD_CLUSTER_SECRET_FILE", "RAILGUARD_BOOTSTRAP_KEY_FILE", "RAILGUARD_VERSION", "RAILGUARD_BIND", "RAILGUARD_N1", "RAILGUARD_N2", "RAILGUARD_N3"}
+	known := []string{"RAILGUARD_CLUSTER_SECRET_FILE", "RAILGUARD_BOOTSTRAP_KEY_FILE", "RAILGUARD_URL", "RAILGUARD_CA", "RAILGUARD_CERT", "RAILGUARD_CERT_KEY", "RAILGUARD_VERSION", "RAILGUARD_BIND", "RAILGUARD_N1", "RAILGUARD_N2", "RAILGUARD_N3"}
 	for _, flag := range serverFlags(t) {
 		known = append(known, "RAILGUARD_"+strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
 	}

@@ -97,12 +97,40 @@ func (c *client) findServer(cmd *cobra.Command, admin bool) error {
 	if len(bases) == 0 {
 		return usageError("%w: set --%s, %s, or --data to a development cluster's folder", errNoServer, addressFlag(admin), envName(addressFlag(admin)))
 	}
-	for _, base := range bases {
-		if !strings.Contains(base, "://") {
-			return usageError("--%s: %q has no scheme: write http://%s", addressFlag(admin), base, base)
+	for i, base := range bases {
+		whole, err := c.wholeAddress(base)
+		if err != nil {
+			return usageError("--%s: %w", addressFlag(admin), err)
 		}
+		bases[i] = whole
 	}
 	return nil
+}
+
+// wholeAddress returns an address with its scheme. One without a scheme is where a server listens:
+// in a container verbs read the server's own variables, as RAILGUARD_ADMIN=0.0.0.0:8180. Whoever
+// listens on all addresses is reached at loopback. A verb that has a certificate to show speaks
+// TLS there, and always beyond this machine: a key is not sent in clear because nobody said how.
+func (c *client) wholeAddress(base string) (string, error) {
+	if strings.Contains(base, "://") {
+		return base, nil
+	}
+	host, port, err := net.SplitHostPort(base)
+	if err != nil || port == "" {
+		return "", fmt.Errorf("%q has no scheme: write http://%s or https://%s", base, base, base)
+	}
+	ip := net.ParseIP(host)
+	switch {
+	case host == "" || ip.Equal(net.IPv4zero):
+		host, ip = "127.0.0.1", net.IPv4(127, 0, 0, 1)
+	case ip.Equal(net.IPv6unspecified):
+		host, ip = "::1", net.IPv6loopback
+	}
+	scheme := "https://"
+	if c.cert == "" && (host == "localhost" || ip.IsLoopback()) {
+		scheme = "http://"
+	}
+	return scheme + net.JoinHostPort(host, port), nil
 }
 
 // buildHTTPClient makes the HTTP client, with the authorities of --ca and the certificate of --cert.

@@ -133,3 +133,34 @@ func TestAnswerIsToldBeforeSilence(t *testing.T) {
 		require.ErrorContains(t, err, "no_quorum: too few voters answer")
 	}
 }
+
+// TestAddressesWithoutAScheme: where a server listens is an address for a verb, as in a container,
+// whose variables are the server's; and no key goes in clear beyond this machine.
+func TestAddressesWithoutAScheme(t *testing.T) {
+	for base, want := range map[string][2]string{ // Without and with a certificate to show.
+		"0.0.0.0:8180":          {"http://127.0.0.1:8180", "https://127.0.0.1:8180"},
+		":8180":                 {"http://127.0.0.1:8180", "https://127.0.0.1:8180"},
+		"[::]:8180":             {"http://[::1]:8180", "https://[::1]:8180"},
+		"127.0.0.1:8180":        {"http://127.0.0.1:8180", "https://127.0.0.1:8180"},
+		"localhost:8180":        {"http://localhost:8180", "https://localhost:8180"},
+		"10.0.0.1:8180":         {"https://10.0.0.1:8180", "https://10.0.0.1:8180"},
+		"guard.example.org:443": {"https://guard.example.org:443", "https://guard.example.org:443"},
+		"http://0.0.0.0:8180":   {"http://0.0.0.0:8180", "http://0.0.0.0:8180"},
+	} {
+		for i, cert := range []string{"", "cert.pem"} {
+			got, err := (&client{cert: cert}).wholeAddress(base)
+			require.NoError(t, err, base)
+			require.Equal(t, want[i], got, base)
+		}
+	}
+	for _, base := range []string{"guard.example.org", "8180", "10.0.0.1:", ""} {
+		_, err := (&client{}).wholeAddress(base)
+		require.ErrorContains(t, err, "has no scheme", base)
+	}
+
+	var calls []string
+	works := strings.TrimPrefix(answering(t, 200, "", `{"keys":[]}`, &calls), "http://127.0.0.1")
+	t.Setenv("RAILGUARD_ADMIN", "0.0.0.0"+works)
+	_, _, _ = run(t, "key", "list", "--key", "k")
+	require.Equal(t, []string{"GET /admin/keys Bearer k"}, calls, "it was reached")
+}

@@ -3,10 +3,12 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 func endWithParent(child *exec.Cmd) { child.SysProcAttr.Pdeathsig = syscall.SIGTERM }
@@ -23,6 +25,7 @@ const (
 )
 
 const (
+	prSetName       = 15
 	prSetTimerSlack = 29
 	prGetTimerSlack = 30
 )
@@ -38,6 +41,7 @@ var eased bool
 func init() {
 	if eased = slackHere() == watchSlack; eased {
 		setSlackHere(timerSlack)
+		nameProcess()
 	}
 	runtime.LockOSThread()
 }
@@ -101,6 +105,18 @@ func slackHere() uintptr {
 		return 0
 	}
 	return slack
+}
+
+// nameProcess gives the process, which was executed again by way of a link, the name of its file,
+// as ps, top and the names of core files show it. It must run on the main thread, before others
+// are started, which inherit the name.
+func nameProcess() {
+	file, err := os.Executable()
+	if err != nil {
+		return
+	}
+	name := append([]byte(filepath.Base(file)), 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(&name[0])), 0) // The kernel cuts it at 15 bytes.
 }
 
 // setSlackHere sets the timer slack of the calling thread and reports whether that worked.

@@ -196,6 +196,8 @@ type server struct {
 	failed  chan error
 	closing chan struct{}
 
+	overseer overseer
+
 	publicDoor, adminDoor *border.Entrance
 }
 
@@ -212,7 +214,7 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	if err := f.checkSettings(); err != nil {
 		return err
 	}
-	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{})}
+	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{}), overseer: overseerOfProcess()}
 	go paceCollector(s.closing)
 	var err error
 	if s.log, err = newLogs(os.Stderr, f.logLevel, f.logFormat); err != nil {
@@ -238,6 +240,7 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	if err := s.serveOn(publicListener, adminListener); err != nil {
 		return err
 	}
+	s.tellOverseer("STATUS=reads its state")
 	if err := s.openNode(); err != nil {
 		return errors.Join(err, s.public.Close(), s.admin.Close())
 	}
@@ -247,10 +250,13 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	for _, duty := range s.nodeDuties() {
 		duty.Start()
 	}
+	go s.overseer.giveSigns(s.closing, s.answersLivez)
+	s.tellOverseer("READY=1\nSTATUS=serves; whether it takes calls is what /readyz says")
 	s.log.Info("serving", "id", f.id, "http", publicListener.Addr().String(), "admin", adminListener.Addr().String(), "version", version)
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping", "grace", s.flags.grace)
+		s.tellOverseer("STOPPING=1\nSTATUS=leaves: serves calls for the grace, then answers those that run")
 		s.leaveService()
 	case err = <-s.failed:
 	}

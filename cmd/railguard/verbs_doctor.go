@@ -69,6 +69,13 @@ is well, 4 warnings alone, 1 something is bad, or it was ended before it had see
 			if err != nil && !alone {
 				return err
 			}
+			for i, address := range d.admin {
+				whole, err := d.wholeAddress(address)
+				if err != nil {
+					return usageError("--admin: %w", err)
+				}
+				d.admin[i] = whole
+			}
 			if d.maxAge < 0 {
 				return usageError("--max-age must be a span of time (0: any age)")
 			}

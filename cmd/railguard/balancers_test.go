@@ -23,19 +23,47 @@ import (
 // with a configuration file from deploy/.
 type fleetOfThree struct {
 	*park
-	balancer string // Address of the balancer.
-	token    string
+	balancer  string        // Address of the balancer.
+	id, token string        // An agent.
+	pause     time.Duration // Between two calls of one of the four callers.
 }
 
 func newFleetOfThree(t *testing.T) *fleetOfThree {
-	f := &fleetOfThree{park: newPark(t, 3)}
+	f := &fleetOfThree{park: newPark(t, 3), pause: 5 * time.Millisecond}
 	f.extra = []string{"--grace", "3s"}
-	ports, err := testcluster.FreePorts(1)
-	require.NoError(t, err)
-	f.balancer = ports[0]
 	f.form()
-	_, f.token = f.agent(f.machines[0], "balanced")
+	f.id, f.token = f.agent(f.machines[0], "balanced")
 	return f
+}
+
+func (f *fleetOfThree) frontHAProxy() string {
+	file, err := filepath.Abs("../../deploy/haproxy/haproxy.cfg")
+	require.NoError(f.t, err)
+	f.choosePort()
+	return f.front("haproxy", "-db", "-f", file)
+}
+
+func (f *fleetOfThree) frontNginx() string {
+	f.choosePort()
+	given, err := os.ReadFile("../../deploy/nginx/railguard.conf")
+	require.NoError(f.t, err)
+	text := strings.ReplaceAll(string(given), "127.0.0.1:8090", f.balancer)
+	for i, m := range f.machines {
+		text = strings.ReplaceAll(text, fmt.Sprintf("10.0.0.%d:8080", i+1), m.http)
+	}
+	whole := "daemon off; pid " + f.dir + "/nginx.pid; error_log stderr; events {} http { access_log off;\n"
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		whole += kind + "_temp_path " + f.dir + "/" + kind + ";\n"
+	}
+	require.NoError(f.t, os.WriteFile(filepath.Join(f.dir, "nginx.conf"), []byte(whole+text+"}\n"), 0o600))
+	return f.front("nginx", "-p", f.dir, "-c", filepath.Join(f.dir, "nginx.conf"))
+}
+
+// choosePort chooses where the next balancer listens.
+func (f *fleetOfThree) choosePort() {
+	ports, err := testcluster.FreePorts(1)
+	require.NoError(f.t, err)
+	f.balancer = ports[0]
 }
 
 // front starts a balancer and returns its address.
@@ -111,7 +139,7 @@ func (f *fleetOfThree) load(url string, keyed bool, work func()) (failed []strin
 					failed = append(failed, fmt.Sprintf("%s %d %v %.200s", time.Now().Format("05.000"), status, err, text))
 					mutex.Unlock()
 				}
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(f.pause)
 			}
 		})
 	}
@@ -153,9 +181,7 @@ func TestHAProxyHidesRestarts(t *testing.T) {
 		t.Skip("haproxy is not installed: not tried")
 	}
 	f := newFleetOfThree(t)
-	file, err := filepath.Abs("../../deploy/haproxy/haproxy.cfg")
-	require.NoError(t, err)
-	url := f.front("haproxy", "-db", "-f", file)
+	url := f.frontHAProxy()
 	f.requireUnharmed(url, false, f.roll)
 	f.requireUnharmed(url, true, func() {
 		for _, m := range f.machines {
@@ -189,18 +215,7 @@ func TestNginxHidesRestarts(t *testing.T) {
 		t.Skip("nginx is not installed: not tried")
 	}
 	f := newFleetOfThree(t)
-	given, err := os.ReadFile("../../deploy/nginx/railguard.conf")
-	require.NoError(t, err)
-	text := strings.ReplaceAll(string(given), "127.0.0.1:8090", f.balancer)
-	for i, m := range f.machines {
-		text = strings.ReplaceAll(text, fmt.Sprintf("10.0.0.%d:8080", i+1), m.http)
-	}
-	whole := "daemon off; pid " + f.dir + "/nginx.pid; error_log stderr; events {} http { access_log off;\n"
-	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		whole += kind + "_temp_path " + f.dir + "/" + kind + ";\n"
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(f.dir, "nginx.conf"), []byte(whole+text+"}\n"), 0o600))
-	url := f.front("nginx", "-p", f.dir, "-c", filepath.Join(f.dir, "nginx.conf"))
+	url := f.frontNginx()
 	f.requireUnharmed(url, true, f.roll)
 	failed, calls := f.load(url, false, f.roll)
 	require.Greater(t, calls, int64(100))

@@ -172,7 +172,8 @@ release: ## Static binaries of VERSION for TARGETS in DIST (dist/), the page of 
 	  $(RELEASE) GOOS=$$os GOARCH=$$arch $(GO) build $(PROFILE) -trimpath -buildvcs=false -ldflags '-s -w -buildid= $(LDFLAGS)' -o $(DIST)/$$name ./cmd/railguard && \
 	  $(GO) run ./.ci/sbom -version $(VERSION) $(DIST)/$$name > $(DIST)/$$name.cdx.json || exit 1; \
 	done
-	@cd $(DIST) && sha256sum railguard-* > SHA256SUMS && cat SHA256SUMS
+	@cp NOTICE LICENSE $(DIST)
+	@cd $(DIST) && sha256sum railguard-* NOTICE LICENSE > SHA256SUMS && cat SHA256SUMS
 	@[ -z "$(KEY)" ] || $(TOOL) minisign -S -s $(abspath $(KEY)) $(if $(UNLOCKED),-W) -t "railguard $(VERSION)" -m $(abspath $(DIST))/SHA256SUMS
 
 release-key: ## Make the pair of keys that signs releases (KEY=secret file, kept off the repository; the public half becomes docs/release.pub)

@@ -254,14 +254,14 @@ func (d *digester) settleOnce() bool {
 		own, against, quorum := d.countDigests(open.index)
 		switch {
 		case open.logged && d.replica.onlyVoter(): // There is nobody to ask: the own log contradicts the own state.
-			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
+			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: it is not this node's past. If folders were put back on the others, this one may be the only right one; else keep its folder aside and let it join with an empty one", open.index))
 			return true
 		case own >= quorum:
 			d.life.log.Error("BUG: another node's state has diverged; this one is with the majority", "index", open.index)
 			d.endDisputes()
 			return true
 		case against >= quorum:
-			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one. If folders were put back on the others, this one may be the only right one; else wipe it and let it join anew", open.index))
+			d.life.endProcess(fmt.Sprintf("BUG: state diverged at index %d: a majority has another one. If folders were put back on the others, this one may be the only right one; else keep its folder aside and let it join with an empty one", open.index))
 			return true
 		}
 	}

@@ -104,12 +104,12 @@ func (k *lineage) refuseStranger(own, other *port.Hello) string {
 	case own.Recovery < other.Recovery:
 		return leftBehind(own.ID, other)
 	}
-	return fmt.Sprintf("cluster %s was recovered twice, from different survivors: node %q is of recovery %d/%s, node %q of %d/%s. Decide which one stays, stop and wipe the others and let them join it",
+	return fmt.Sprintf("cluster %s was recovered twice, from different survivors: node %q is of recovery %d/%s, node %q of %d/%s. Decide which one stays, stop the others, keep their folders aside, and let them join it with empty ones",
 		own.ClusterID, own.ID, own.Recovery, own.Lineage, other.ID, other.Recovery, other.Lineage)
 }
 
 func leftBehind(id string, by *port.Hello) string {
-	return fmt.Sprintf("cluster %s was recovered without node %q (recovery %d, lineage %s): what %q has decided since is not part of it. Stop %q, keep or wipe its data folder, and let it join anew with an empty one",
+	return fmt.Sprintf("cluster %s was recovered without node %q (recovery %d, lineage %s): what %q has decided since is not part of it. Find out which of the two is the right one; if not %q, stop it, keep its data folder aside, and let it join anew with an empty one",
 		by.ClusterID, id, by.Recovery, by.Lineage, id, id)
 }
 

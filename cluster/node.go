@@ -278,7 +278,7 @@ func newRaft(config *raft.Config, state raft.FSM, log raft.LogStore, stable raft
 		switch lost := recover(); {
 		case lost == raft.ErrLogNotFound:
 			err = fmt.Errorf("%w: no snapshot that can be read reaches to where the log begins: "+
-				"wipe the folder and let the node join anew, or restore a backup where no quorum is left", datadir.ErrDamaged)
+				"keep the folder aside and let the node join with an empty one, or restore a backup where no quorum is left", datadir.ErrDamaged)
 		case lost != nil:
 			panic(lost)
 		}

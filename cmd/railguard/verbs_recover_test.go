@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -116,4 +118,47 @@ func TestRecoverPrintsWhatItDid(t *testing.T) {
 	printRecovery(&out, report, false)
 	require.Contains(t, out.String(), "NEXT, if the majority is gone for good")
 	require.Contains(t, out.String(), "WARNING: recover ONE survivor, once.", "before it is done, too")
+}
+
+// TestAMarkedFolderHasAWayBack: a node does not start on a folder that was left behind, and starts
+// as the book says when the mark is taken away.
+func TestAMarkedFolderHasAWayBack(t *testing.T) {
+	dir := t.TempDir()
+	open := func() error {
+		n, err := cluster.Open(cluster.Config{
+			ID: "n1", DataDir: dir, BootstrapExpect: 1,
+			Fatal: func(reason string) { t.Error(reason) },
+			Genesis: func() wire.Genesis {
+				return wire.Genesis{
+					ClusterID: "cl_test", Dev: true, Issuer: "did:kya:test", PublicURL: "https://localhost",
+					IDKey: [16]byte{1}, SaltKey: [16]byte{2}, Policy: *engine.DefaultPolicy(),
+					SigningKey: wire.SigningKey{KID: "cc-v1", Public: make([]byte, 64), Sealed: []byte{1}},
+				}
+			},
+		})
+		if err != nil {
+			return err
+		}
+		require.Eventually(t, func() bool { return n.Ready(t.Context(), report.ReadyQuery{}).Ready }, 10*time.Second, 10*time.Millisecond)
+		return n.Close()
+	}
+	require.NoError(t, open())
+	file := filepath.Join(dir, "node.json")
+	edit := func(change func(members map[string]any)) {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var members map[string]any
+		require.NoError(t, json.Unmarshal(data, &members))
+		change(members)
+		data, err = json.Marshal(members)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, data, 0o600))
+	}
+	edit(func(members map[string]any) { members["superseded"] = "cluster cl_test was recovered without node n1" })
+	require.ErrorContains(t, open(), "was left behind")
+	said, err := runRecover("--data", dir)
+	require.NoError(t, err)
+	require.Contains(t, said, "left behind by another recovery")
+	edit(func(members map[string]any) { delete(members, "superseded") })
+	require.NoError(t, open())
 }

@@ -17,7 +17,7 @@ type (
 	words map[string]string
 
 	objectMeta struct {
-		Name                string
+		Name, Namespace     string
 		Labels, Annotations words
 	}
 	selector struct {
@@ -144,11 +144,51 @@ type (
 		PodSelector selector `yaml:"podSelector"`
 		PolicyTypes []string `yaml:"policyTypes"`
 		Ingress     []struct {
-			Ports []struct{ Port string }
-			From  []struct {
-				PodSelector       selector `yaml:"podSelector"`
-				NamespaceSelector selector `yaml:"namespaceSelector"`
+			Ports []policyPort
+			From  []policyPeer
+		}
+		Egress []struct {
+			Ports []policyPort
+			To    []policyPeer
+		}
+	}
+	policyPort struct{ Port, Protocol string }
+	policyPeer struct {
+		PodSelector       selector `yaml:"podSelector"`
+		NamespaceSelector selector `yaml:"namespaceSelector"`
+	}
+	ingress struct {
+		IngressClassName string `yaml:"ingressClassName"`
+		TLS              []struct {
+			Hosts      []string
+			SecretName string `yaml:"secretName"`
+		}
+		Rules []struct {
+			Host string
+			HTTP struct {
+				Paths []struct {
+					Path     string
+					PathType string `yaml:"pathType"`
+					Backend  struct {
+						Service struct {
+							Name string
+							Port struct{ Name string }
+						}
+					}
+				}
 			}
+		}
+	}
+	secretKey      struct{ Name, Key string }
+	serviceMonitor struct {
+		Selector  selector
+		Endpoints []struct {
+			Port, Path, Scheme, Interval string
+			TLSConfig                    struct {
+				ServerName string `yaml:"serverName"`
+				CA, Cert   struct{ Secret secretKey }
+				KeySecret  secretKey `yaml:"keySecret"`
+			} `yaml:"tlsConfig"`
 		}
 	}
 )
@@ -162,6 +202,10 @@ func manifestOf(of string) any {
 		return &manifest[service]{}
 	case "v1 Namespace":
 		return &manifest[struct{}]{}
+	case "networking.k8s.io/v1 Ingress":
+		return &manifest[ingress]{}
+	case "monitoring.coreos.com/v1 ServiceMonitor":
+		return &manifest[serviceMonitor]{}
 	case "policy/v1 PodDisruptionBudget":
 		return &manifest[disruptionBudget]{}
 	case "networking.k8s.io/v1 NetworkPolicy":
@@ -234,7 +278,7 @@ func eachKey(node *yaml.Node, visit func(key *yaml.Node)) {
 func TestKubernetesKnowsEveryField(t *testing.T) {
 	files, err := filepath.Glob("deploy/kubernetes/*.yaml")
 	require.NoError(t, err)
-	require.Len(t, files, 6)
+	require.Len(t, files, 8)
 	keys := 0
 	for _, path := range files {
 		decoder := yaml.NewDecoder(strings.NewReader(text(t, path)))

@@ -98,15 +98,20 @@ func (p *park) form() {
 		p.awaitReady(m, "exclude=list")
 	}
 	lists := filepath.Join(p.dir, "lists")
-	require.NoError(p.t, os.MkdirAll(lists, 0o700))
-	for name, list := range map[string]string{"SDN_ENHANCED.XML": "SDN List", "CONS_ENHANCED.XML": "Consolidated List"} {
-		raw := listtest.WriteEnhanced(list, time.Now(), listtest.Entity{ID: 910001 + len(list), Last: "PARKED BYSTANDER HOLDING " + list})
-		require.NoError(p.t, os.WriteFile(filepath.Join(lists, name), raw, 0o600))
-	}
+	writeParkLists(p.t, lists)
 	// The test list is small, so it must be forced.
 	p.must("ofac", "import", lists, "--force", "--reason", "tests", "--admin", p.adminURL(p.machines[0]))
 	for _, m := range p.machines {
 		p.awaitReady(m, "")
+	}
+}
+
+// writeParkLists writes a small list in OFAC's form.
+func writeParkLists(t testing.TB, folder string) {
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	for name, list := range map[string]string{"SDN_ENHANCED.XML": "SDN List", "CONS_ENHANCED.XML": "Consolidated List"} {
+		raw := listtest.WriteEnhanced(list, time.Now(), listtest.Entity{ID: 910001 + len(list), Last: "PARKED BYSTANDER HOLDING " + list})
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), raw, 0o600))
 	}
 }
 

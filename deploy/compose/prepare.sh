@@ -12,7 +12,7 @@ random() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 { printf rg_live_; random; } > secrets/first-key
 random > secrets/grafana-password
 "$railguard" tls init --dir secrets/admin --name "railguard admin"
-"$railguard" tls issue --dir secrets/admin --id nodes --dns n1,n2,n3
+"$railguard" tls issue --dir secrets/admin --id nodes --dns n1,n2,n3 --ip 127.0.0.1
 "$railguard" tls issue --dir secrets/admin --id prometheus
 # The containers' users are others than yours; the folder stays yours alone.
 chmod 0444 secrets/cluster-secret secrets/first-key secrets/grafana-password secrets/admin/nodes.* secrets/admin/prometheus.* secrets/admin/ca.pem

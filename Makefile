@@ -9,7 +9,8 @@ WALK ?= 20000
 RACE_SKIP := OlderCopy|Dead|Recover|Guard|HangingDisk|VoteOfTheNode|ClocksLeap|LivingMajority|NothingCommitted|GivesUp|AllDisks|DiskIsWatched
 # What one goroutine computes for long; the race detector has nothing to see there.
 RACE_ALONE := NoByteOfAnExport|AWeekHasNoAct|FlippedBit|CannotBeCut|WalkOver|Backtest|EveryMember|RetroSurvivesLeaders
-LDFLAGS := -X main.version=$(VERSION)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+LDFLAGS := -X main.version=$(VERSION) -X main.commitOfBuild=$(COMMIT)
 # What the compiler is told of where the time goes (docs/decisions/0078-profile-of-a-release.md).
 PROFILE := -pgo=cmd/railguard/release.pgo
 # The benches are a module of their own: the product needs nothing of it.

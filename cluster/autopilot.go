@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/cluster/report"
 )
 
@@ -67,6 +68,7 @@ func (m *membership) retireDead(ctx context.Context, id string) error {
 	}
 	m.life.log.Warn("a voter has not answered for long and loses its vote until it does", "peer", id, "after", m.deadAfter)
 	votesRetired.Inc()
+	m.life.note(recorder.Member, id+" has not answered for long and loses its vote until it does")
 	return m.changeMembership(func() raft.IndexFuture { return m.replica.raft.DemoteVoter(server.ID, 0, membershipPatience) })
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -106,7 +107,7 @@ func (f *finder) knownHosts() []string {
 
 // formOrJoin is one round of a node without data: it looks for a group, and joins or forms one.
 func (f *finder) formOrJoin() {
-	seen := f.lookAround()
+	seen, unheard := f.lookAround()
 	if through := newestGroup(seen); through != nil {
 		f.joinThrough([]string{port.HostOf(through.Address)})
 		return
@@ -117,11 +118,24 @@ func (f *finder) formOrJoin() {
 		}
 	}
 	if f.expect == 0 {
+		f.tellJoin(len(seen), unheard)
 		return
 	}
 	if err := f.formGroup(seen); err != nil {
-		f.tellWait(port.Plain(err.Error()))
+		f.tellWait(strings.Join(append([]string{port.Plain(err.Error())}, unheard...), "; "))
 	}
+}
+
+// tellJoin says who was asked for a group, what came, and what to do.
+func (f *finder) tellJoin(answered int, unheard []string) {
+	why := unheard
+	if answered > 0 {
+		why = append(why, fmt.Sprintf("%d nodes answer, and none of them has a group yet", answered))
+	}
+	if len(why) == 0 {
+		why = []string{"--join names nobody but this node"}
+	}
+	f.tellWait(strings.Join(why, "; ") + ". Give --join the addresses that members have as --cluster, and see that they run and can be reached from here")
 }
 
 // tellWait logs what a new group waits for, when that changes and now and then. It is called
@@ -134,20 +148,29 @@ func (f *finder) tellWait(reason string) {
 	f.life.log.Info("no group yet", "reason", reason)
 }
 
-// lookAround asks every given address which node is there.
-func (f *finder) lookAround() map[string]*port.Pong {
-	seen := make(map[string]*port.Pong)
+// lookAround asks every given address which node is there. It also returns what came where none
+// was.
+func (f *finder) lookAround() (seen map[string]*port.Pong, unheard []string) {
+	seen = make(map[string]*port.Pong)
 	for _, host := range f.join {
 		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 		l := f.peers.linkToAddress(host)
 		p, err := port.Ask(ctx, l, port.PingCall{})
 		l.Close()
 		cancel()
-		if err == nil && p.ID != f.greeter.id {
+		switch {
+		case err != nil:
+			unheard = append(unheard, "asked "+host+": "+withoutPrefix(err))
+		case p.ID != f.greeter.id:
 			seen[p.ID] = p
 		}
 	}
-	return seen
+	return seen, unheard
+}
+
+// withoutPrefix returns the cause of a call that failed, in plain words.
+func withoutPrefix(err error) string {
+	return strings.TrimPrefix(port.Plain(err.Error()), port.Plain(port.ErrNotSent.Error())+": ")
 }
 
 func (f *finder) joinThrough(hosts []string) {

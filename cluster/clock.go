@@ -2,13 +2,13 @@ package cluster
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/recorder"
 	"railguard/cluster/report"
 	"railguard/engine"
 )
@@ -101,17 +101,19 @@ type clocks struct {
 }
 
 // tellOffset says in the log once that this node's clock is off, and once that it is right again.
-func (c *clocks) tellOffset(log *slog.Logger, offset engine.Time) {
+func (c *clocks) tellOffset(l *life, offset engine.Time) {
 	off := offset > clockOffsetMax || offset < -clockOffsetMax
 	if off == c.told {
 		return
 	}
 	c.told = off
 	if off {
-		log.Warn("this node's clock is off: it is not ready while it is; mend NTP", "offsetMillis", int64(offset/engine.Millisecond))
+		l.note(recorder.Clock, fmt.Sprintf("this node's clock is off by %d ms", offset/engine.Millisecond))
+		l.log.Warn("this node's clock is off: it is not ready while it is; mend NTP", "offsetMillis", int64(offset/engine.Millisecond))
 		return
 	}
-	log.Info("this node's clock is right again")
+	l.note(recorder.Clock, "this node's clock is right again")
+	l.log.Info("this node's clock is right again")
 }
 
 // voterOffsets returns the clocks of the voters with a fresh sample as offsets from ours, with

@@ -114,18 +114,18 @@ func TestClockOffIsTold(t *testing.T) {
 	var said bytes.Buffer
 	c, log := &clocks{}, slog.New(slog.NewTextHandler(&said, nil))
 	for _, offset := range []engine.Time{0, 500 * engine.Millisecond, -499 * engine.Millisecond} {
-		c.tellOffset(log, offset)
+		c.tellOffset(&life{log: log}, offset)
 	}
 	require.Empty(t, said.String())
 	for range 3 {
-		c.tellOffset(log, -40*engine.Second)
+		c.tellOffset(&life{log: log}, -40*engine.Second)
 	}
 	require.Equal(t, 1, strings.Count(said.String(), "level=WARN"))
 	require.Contains(t, said.String(), "mend NTP")
 	require.Contains(t, said.String(), "offsetMillis=-40000")
-	c.tellOffset(log, 0)
-	c.tellOffset(log, 0)
+	c.tellOffset(&life{log: log}, 0)
+	c.tellOffset(&life{log: log}, 0)
 	require.Equal(t, 1, strings.Count(said.String(), "right again"))
-	c.tellOffset(log, engine.Second)
+	c.tellOffset(&life{log: log}, engine.Second)
 	require.Equal(t, 2, strings.Count(said.String(), "level=WARN"))
 }

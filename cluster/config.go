@@ -12,6 +12,7 @@ import (
 	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -44,7 +45,8 @@ type Config struct {
 	Insecure     bool              // No TLS between nodes; refused unless all addresses are loopback.
 	Version      string
 
-	Logger *slog.Logger
+	Logger   *slog.Logger
+	Recorder *recorder.Recorder // Of what an incident is made of; nil: nothing is recorded.
 	// Fatal ends the process. The reason is a failing or stalled disk, divergence, or an entry
 	// of a newer format. If Fatal returns, the node serves nothing any more. nil: the
 	// process exits with ExitEnded.

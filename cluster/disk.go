@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"railguard/cluster/recorder"
 	"railguard/engine"
 )
 
@@ -77,6 +78,7 @@ func (d *disk) checkSpace() {
 	if level == before {
 		return
 	}
+	d.life.note(recorder.Disk, fmt.Sprintf("%d of %d MiB free", free/engine.MiB, total/engine.MiB))
 	switch level {
 	case diskFull:
 		d.life.endProcess(fmt.Sprintf("disk full: %d of %d bytes free under %s: make room, then start again", free, total, d.dir))

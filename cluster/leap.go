@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -231,8 +232,10 @@ func (s *sequencer) noteLeap(waiting *leap) {
 	before := s.replica.leap.Swap(waiting)
 	switch {
 	case before == nil && waiting != nil:
+		s.life.note(recorder.Clock, waiting.describeLeap())
 		s.life.log.Error(waiting.describeLeap())
 	case before != nil && waiting == nil:
+		s.life.note(recorder.Clock, "the leap of log time is not waiting any more")
 		s.life.log.Warn("the leap of log time is not waiting any more")
 	}
 }
@@ -359,6 +362,7 @@ func (s *sequencer) catchUp(term uint64) {
 		return
 	}
 	s.behindSince = 0
+	s.life.note(recorder.Clock, "log time is behind the clocks by "+describeSpan(target-s.clock.evenStamp())+" and catches up")
 	s.life.log.Warn("log time is behind the clocks and catches up", "behind", describeSpan(target-s.clock.evenStamp()))
 	s.clock.restartStamps(s.clock.last, target)
 	s.proposeAlone(term, wire.KindTick, nil)

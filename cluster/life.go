@@ -5,14 +5,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"railguard/cluster/recorder"
 )
 
 // life has a node's goroutines, and ends the node. The node is closed (stop), which loses
 // nothing, or it dies: then it serves nothing more and the process ends.
 type life struct {
 	log    *slog.Logger
-	sever  func() // Resets the callers: closes their listeners and connections.
-	lastly func() // Called when the node dies: ends service and replica. Set before anything can die.
+	record *recorder.Recorder // nil: nothing is recorded.
+	sever  func()             // Resets the callers: closes their listeners and connections.
+	lastly func()             // Called when the node dies: ends service and replica. Set before anything can die.
 	fatal  func(reason string)
 
 	stop     chan struct{}
@@ -43,6 +46,7 @@ func (l *life) endProcess(reason string) {
 	if !l.dead.CompareAndSwap(nil, &reason) {
 		return
 	}
+	l.note(recorder.Ending, reason)
 	waitAtMost(endPatience, l.sever)
 	waitAtMost(endPatience, l.lastly)
 	waitAtMost(logPatience, func() { l.log.Error("FATAL: this node stops", "reason", reason) })
@@ -58,3 +62,6 @@ func (l *life) hasEnded() bool {
 		return l.dead.Load() != nil
 	}
 }
+
+// note records what may be part of an incident.
+func (l *life) note(kind, text string) { l.record.Note(recorder.Entry{Kind: kind, Text: text}) }

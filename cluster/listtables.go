@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -186,6 +187,7 @@ func (k *listKeeper) prepareTables() bool {
 	if err != nil {
 		k.failed[key] = err
 		k.mu.Unlock()
+		k.life.note(recorder.List, "cannot be compiled: "+ofac.SnapshotID(key.digest))
 		k.life.log.Error("a list cannot be compiled: no verdicts from it", "snapshot", ofac.SnapshotID(key.digest), "matcher", matcher, "error", err)
 		return true
 	}
@@ -250,6 +252,7 @@ func (k *listKeeper) compileTables(key tablesKey, entities []byte, step func()) 
 	if keyOf(index) != key {
 		return nil, fmt.Errorf("%w: the entities are of another digest", ofac.ErrEntities)
 	}
+	k.life.record.Note(recorder.Entry{Kind: recorder.List, Text: "compiled: " + ofac.SnapshotID(key.digest), TookMs: time.Since(began).Milliseconds()})
 	k.life.log.Info("list compiled", "snapshot", ofac.SnapshotID(key.digest), "matcher", key.matcher,
 		"entities_bytes", len(entities), "compiled_bytes", index.Size(), "took", time.Since(began).Round(time.Millisecond))
 	return index, nil

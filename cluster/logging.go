@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -86,10 +87,18 @@ func levelOfRaft(level slog.Level, msg string) slog.Level {
 	return level
 }
 
-// plainValues formats values that raft leaves to its own logger: formats, members, errors.
+// raftKeys are keys of raft's lines that every line of ours has, with the keys that we give them.
+var raftKeys = map[string]string{"time": "after", "node": "self", "level": "raftLevel", "msg": "raftMsg", "room": "raftRoom"}
+
+// plainValues formats values that raft leaves to its own logger: formats, members, errors. It
+// gives keys that our lines have another name: a line that has a key twice loses one of them.
 func plainValues(args []any) []any {
 	plain := make([]any, len(args))
 	for i, arg := range args {
+		if key, is := arg.(string); is && i%2 == 0 && raftKeys[key] != "" {
+			plain[i] = raftKeys[key]
+			continue
+		}
 		switch v := arg.(type) {
 		case hclog.Format:
 			plain[i] = ""
@@ -98,6 +107,8 @@ func plainValues(args []any) []any {
 			}
 		case raft.Server:
 			plain[i] = string(v.ID)
+		case time.Duration:
+			plain[i] = v
 		case error:
 			plain[i] = v.Error()
 		case fmt.Stringer:

@@ -33,6 +33,9 @@ func (n *Node) ProposeMany(ctx context.Context, kind wire.Kind, bodies [][]byte)
 		return results, errs
 	}
 	proposals, together := n.waiters.admitMany(kind, bodies, errs)
+	for i := range errs {
+		errs[i] = n.whyRefused(errs[i])
+	}
 	limit, cancel := withinLimit(ctx, n.config.WriteDeadline)
 	defer cancel()
 	select {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -187,6 +188,7 @@ func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool
 		if len(m.replica.listServers()) >= port.MembersMax {
 			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
 		}
+		m.life.note(recorder.Member, q.ID+" joins")
 		m.life.log.Info("a node joins", "peer", q.ID, "addr", to.Host)
 		return m.addServer(id, to, false)
 	}
@@ -224,6 +226,7 @@ func (m *membership) followServer(ctx context.Context, server raft.Server, to po
 	if before == to {
 		return nil
 	}
+	m.life.note(recorder.Member, string(server.ID)+" moved")
 	m.life.log.Info("a member moved", "peer", server.ID, "from", before.Host, "to", to.Host)
 	return m.addServer(server.ID, to, server.Suffrage == raft.Voter)
 }
@@ -234,6 +237,7 @@ func (m *membership) replaceServer(ctx context.Context, server raft.Server, befo
 	if err := m.refuseTwin(id, to); err != nil {
 		return err
 	}
+	m.life.note(recorder.Member, id+" comes back with another data folder and without a vote")
 	m.life.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
 	if err := m.buryMember(ctx, id, before.Incarnation); err != nil {
 		return err
@@ -279,6 +283,7 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 	if err != nil {
 		return err
 	}
+	m.life.note(recorder.Member, id+" is removed")
 	m.life.log.Warn("a node is removed", "peer", id)
 	if err := m.buryMember(ctx, id, to.Incarnation); err != nil {
 		return err
@@ -323,6 +328,7 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 		return err
 	}
 	to.Hold = false
+	m.life.note(recorder.Member, id+" gets a vote")
 	m.life.log.Info("a node gets a vote", "peer", id)
 	return m.addServer(server.ID, to, true)
 }

@@ -100,7 +100,7 @@ func (n *Node) setMetrics(now time.Time) {
 	n.disk.setDiskMetrics(g)
 	offset := n.clocks.clockOffset()
 	g.clockOffset.Set(float64(offset) / float64(engine.Second))
-	n.clocks.tellOffset(n.life.log, offset)
+	n.clocks.tellOffset(n.life, offset)
 	g.logTimeBehind.Set(float64(n.clocks.logBehind()) / float64(engine.Second))
 	g.judgesOtherwise.Set(truthGauge(n.lists.judgesOtherwise() != ""))
 	g.otherLineage.Set(truthGauge(n.lineage.strangerLately() != ""))

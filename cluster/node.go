@@ -16,7 +16,9 @@ import (
 	"railguard/audit"
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/cluster/timing"
+	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
 )
@@ -83,12 +85,14 @@ func Open(config Config) (*Node, error) {
 		replica: newReplica(config.ID, time.Now()), since: time.Now(),
 	}
 	n.life.sever, n.life.lastly = config.Sever, n.cutOff
+	n.life.record, n.replica.record = config.Recorder, config.Recorder
 	n.waiters = newWaiters(originOf(config.ID), randomSeq(), config.Clock)
 	n.gauges = newGauges(config.ID)
 	n.adapter = &adapter{machine: fsm.New(), installing: newInstalling(config.restore)}
 	n.state = newState(config.Clock, n.adapter.Freeze)
 	n.state.statuses = newStatusKeeper(n.life)
 	n.state.asks = n.adapter
+	config.Recorder.Follow(func() int64 { return int64(n.state.LogTime() / engine.Millisecond) })
 	if err := n.openNode(); err != nil {
 		return nil, errors.Join(err, n.closeStores())
 	}
@@ -96,6 +100,7 @@ func Open(config Config) (*Node, error) {
 		return nil, errors.Join(err, n.closeStores())
 	}
 	n.startGoroutines()
+	n.life.record.Note(recorder.Entry{Kind: recorder.Started, Text: "release " + config.Version, Term: n.replica.raft.CurrentTerm(), Index: n.Applied()})
 	return n, nil
 }
 
@@ -327,6 +332,7 @@ func (n *Node) startGoroutines() {
 func (n *Node) Close() error {
 	var err error
 	n.life.stopping.Do(func() {
+		n.life.note(recorder.Stopping, "the node is closed")
 		n.waiters.refuseNew(wire.ErrShuttingDown)
 		n.waiters.failQueued(wire.ErrShuttingDown)
 		close(n.life.stop)
@@ -396,7 +402,7 @@ func (n *Node) Propose(ctx context.Context, kind wire.Kind, body []byte) (wire.R
 func (n *Node) proposeAnyway(ctx context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	p, err := n.waiters.admitRecord(kind, body, timing.StepsOf(ctx))
 	if err != nil {
-		return wire.Result{}, err
+		return wire.Result{}, n.whyRefused(err)
 	}
 	limit, cancel := withinLimit(ctx, n.config.WriteDeadline)
 	defer cancel()
@@ -432,15 +438,29 @@ func (n *Node) checkServing() error {
 // storageLow reports whether this node's disk is nearly full and no other voter has room.
 func (n *Node) storageLow() bool { return n.disk.isLow() && n.peers.findRoomiest() == "" }
 
+// whyRefused returns the error of a proposal that the queue did not take. A queue that an
+// election has filled is no overload.
+func (n *Node) whyRefused(err error) error {
+	if errors.Is(err, wire.ErrOverloaded) && n.replica.wasUnled(time.Now(), time.Duration(drainSteady)) {
+		return n.peers.noLeaderError()
+	}
+	return err
+}
+
 // whyUnserved returns the error of a proposal that was still queued at its deadline: there is
-// no leader, the leader does not answer this node, storage is low, or there is too much to do.
+// no leader, or was none while it waited, the leader does not answer this node, storage is low, or
+// there is too much to do.
 func (n *Node) whyUnserved() error {
-	leader, _, without := n.replica.currentLeader(time.Now())
-	if without > 0 || !n.peers.isAnswering(string(leader)) {
+	now := time.Now()
+	leader, _, _ := n.replica.currentLeader(now)
+	if n.replica.wasUnled(now, n.config.WriteDeadline) || !n.peers.isAnswering(string(leader)) {
 		return n.peers.noLeaderError()
 	}
 	if n.clocks.waiting.Load() != nil {
 		return wire.ErrTimeUncertain
+	}
+	if n.replica.isLeader() && n.replica.opened.Load() == 0 {
+		return wire.ErrNoLeader // This node leads, and its term is not open yet.
 	}
 	if n.storageLow() {
 		return wire.ErrStorageLow

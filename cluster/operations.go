@@ -11,6 +11,7 @@ import (
 
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/cluster/report"
 	"railguard/fsm/wire"
 )
@@ -104,7 +105,9 @@ func (n *Node) TransferLeader(ctx context.Context, to string) error {
 // Leave begins a planned stop: the node is not ready and hands leadership on. It still takes
 // proposals, so that callers who have not looked at readiness yet lose nothing.
 func (n *Node) Leave(ctx context.Context) {
-	n.draining.Store(true)
+	if !n.draining.Swap(true) {
+		n.life.note(recorder.Stopping, "the node leaves service: it hands leadership on")
+	}
 	if n.replica.isLeader() && !n.replica.alone.Load() {
 		if err := n.TransferLeader(ctx, ""); err != nil && !errors.Is(err, port.ErrNotLeader) {
 			n.life.log.Warn("draining: leadership not handed on", "error", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 )
 
 const (
@@ -32,11 +33,14 @@ type replica struct {
 	settled      atomic.Uint64        // This node's term whose first entry is applied here, so that reads can be confirmed; 0: none. It may not be open for proposals yet.
 	leap         atomic.Pointer[leap] // This node leads, and its term is not opened until persons confirm this. Only the sequencer sets it.
 	transferring atomic.Bool          // Leadership is being handed over.
+	led          atomic.Bool          // Raft's last state of this node was that of a leader.
+	record       *recorder.Recorder   // nil: nothing is recorded.
 
 	mu        sync.Mutex
 	leaderID  raft.ServerID
 	leader    raft.ServerAddress
 	lostSince time.Time // When the last leader was lost; zero while one is known.
+	foundAt   time.Time // When the present leader was first known, after none was.
 	voters    int
 }
 
@@ -122,9 +126,7 @@ func (r *replica) watchLeader() {
 	r.observer = raft.NewObserver(r.changes, false, func(o *raft.Observation) bool {
 		switch what := o.Data.(type) {
 		case raft.RaftState:
-			if what == raft.Candidate {
-				elections.Inc()
-			}
+			r.noteState(what)
 			return true
 		case raft.LeaderObservation:
 			return true
@@ -134,6 +136,26 @@ func (r *replica) watchLeader() {
 		return false
 	})
 	r.raft.RegisterObserver(r.observer)
+}
+
+// noteState records an election, or the end of this node's leadership, and why.
+func (r *replica) noteState(state raft.RaftState) {
+	term := r.raft.CurrentTerm()
+	if state == raft.Candidate {
+		elections.Inc()
+		why := "no leader was heard"
+		if id, _, _ := r.currentLeader(time.Now()); id != "" {
+			why = fmt.Sprintf("nothing was heard of leader %s for %v", id, time.Since(r.raft.LastContact()).Round(time.Millisecond))
+		}
+		r.record.Note(recorder.Entry{Kind: recorder.Election, Term: term, Text: why})
+	}
+	if was := r.led.Swap(state == raft.Leader); was && state != raft.Leader {
+		why := "it reached no quorum, or another node has a newer term"
+		if r.transferring.Load() {
+			why = "it handed leadership on"
+		}
+		r.record.Note(recorder.Entry{Kind: recorder.Lost, Term: term, Text: why})
+	}
 }
 
 func (r *replica) stopWatching() { r.raft.DeregisterObserver(r.observer) }
@@ -152,14 +174,27 @@ func (r *replica) refreshLeader(now time.Time) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changed = id != r.leaderID || address != r.leader
+	if changed {
+		r.noteLeader(id, now)
+	}
 	r.voters, r.leaderID, r.leader = voters, id, address
 	switch {
+	case address != "" && !r.lostSince.IsZero():
+		r.lostSince, r.foundAt = time.Time{}, now
 	case address != "":
-		r.lostSince = time.Time{}
 	case r.lostSince.IsZero():
 		r.lostSince = now
 	}
 	return changed
+}
+
+// noteLeader records that another leader is known, or none. Called with mu held.
+func (r *replica) noteLeader(id raft.ServerID, now time.Time) {
+	entry := recorder.Entry{Kind: recorder.Leader, Term: r.raft.CurrentTerm(), Text: string(id)}
+	if id != "" && !r.lostSince.IsZero() {
+		entry.TookMs = now.Sub(r.lostSince).Milliseconds()
+	}
+	r.record.Note(entry)
 }
 
 // currentLeader returns the leader, if one is known, and otherwise for how long none has been.
@@ -170,6 +205,13 @@ func (r *replica) currentLeader(now time.Time) (id raft.ServerID, address raft.S
 		without = max(now.Sub(r.lostSince), 1)
 	}
 	return r.leaderID, r.leader, without
+}
+
+// wasUnled reports whether there was no leader for a part of the time before now.
+func (r *replica) wasUnled(now time.Time, before time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.lostSince.IsZero() || now.Sub(r.foundAt) < before
 }
 
 func (r *replica) voterCount() int {

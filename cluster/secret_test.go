@@ -44,8 +44,8 @@ func TestWrongSecretFormsNoGroup(t *testing.T) {
 	first := g.open("n1", expect(2), hosts)
 	second := g.open("n2", expect(2), hosts, func(c *Config) { c.Secret = []byte("another secret, as long as it must be") })
 	for _, n := range []*Node{first, second} {
-		require.Eventually(t, func() bool { return len(n.finder.lookAround()) == 1 }, 20*time.Second, 10*time.Millisecond)
-		require.ErrorIs(t, n.finder.formGroup(n.finder.lookAround()), errSecret)
+		require.Eventually(t, func() bool { return len(seenBy(n)) == 1 }, 20*time.Second, 10*time.Millisecond)
+		require.ErrorIs(t, n.finder.formGroup(seenBy(n)), errSecret)
 		require.Empty(t, n.replica.listServers())
 	}
 	g.close("n2")
@@ -74,4 +74,10 @@ func TestSecretProof(t *testing.T) {
 		_, err := s.answerChallenge(context.Background(), "", &port.SecretCall{Challenge: make([]byte, size)})
 		require.Error(t, err)
 	}
+}
+
+// seenBy returns the nodes that a node finds where it looks for its group.
+func seenBy(n *Node) map[string]*port.Pong {
+	seen, _ := n.finder.lookAround()
+	return seen
 }

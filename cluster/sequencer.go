@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/recorder"
 	"railguard/engine"
 	"railguard/fsm/wire"
 )
@@ -184,6 +185,7 @@ func (s *sequencer) openTerm(term uint64) bool {
 	s.tickDue = false
 	termsLed.Inc()
 	s.life.log.Info("leading", "term", term)
+	s.life.record.Note(recorder.Entry{Kind: recorder.Leading, Term: term, Index: s.replica.raft.CommitIndex()})
 	select { // The peers are pinged now, because their answers from before this term may be out of date.
 	case s.pingNow <- struct{}{}:
 	default:

@@ -8,6 +8,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/hashicorp/raft"
 
+	"railguard/cluster/recorder"
 	"railguard/engine"
 )
 
@@ -139,6 +140,7 @@ func (c *compaction) takeSnapshot() (*raft.SnapshotMeta, error) {
 		return nil, fmt.Errorf("snapshot cannot be opened again: %w", err)
 	}
 	c.size.Store(meta.Size)
+	c.life.record.Note(recorder.Entry{Kind: recorder.Snapshot, Text: "taken", Term: meta.Term, Index: meta.Index, TookMs: time.Since(c.last).Milliseconds()})
 	return meta, source.Close()
 }
 
@@ -156,6 +158,7 @@ func (c *compaction) countInstall(commands, index uint64) {
 		return
 	}
 	snapshotsRestored.Inc()
+	c.life.record.Note(recorder.Entry{Kind: recorder.Snapshot, Text: "received from the leader", Index: index})
 	if c.installedAt != commands || index > c.installedAt {
 		c.installs = 0
 	}

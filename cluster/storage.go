@@ -8,6 +8,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"railguard/cluster/datadir"
+	"railguard/cluster/recorder"
 )
 
 // storage watches this node's writes (guard G4). While one of them hangs, the node does not lead:
@@ -40,11 +41,13 @@ func (s *storage) noteStall(what string) {
 	s.seen.Store(s.newestCommit())
 	diskStalls.Inc()
 	s.stands.Set(truthGauge(s.Standing()))
+	s.life.note(recorder.Stall, "the disk does not answer: "+what)
 	s.life.log.Error("the disk does not answer: this node does not lead until it does", "write", what)
 }
 
 func (s *storage) noteMended(what string, lasted time.Duration) {
 	s.stands.Set(truthGauge(s.Standing()))
+	s.life.record.Note(recorder.Entry{Kind: recorder.Stall, Text: "the disk answers again: " + what, TookMs: max(lasted.Milliseconds(), 1)})
 	s.life.log.Warn("the disk answers again", "write", what, "took", lasted.Round(time.Millisecond))
 }
 

@@ -92,7 +92,7 @@ type waiters struct {
 	term     uint64      // Highest raft term applied here.
 	refusal  error       // Non-nil: new proposals are refused with it.
 	taken    engine.Time // When records were last taken, on the monotonic clock.
-	draining engine.Time // Since when records have been taken without a longer pause.
+	draining engine.Time // Since when records have been taken without a longer pause, and none came back.
 	wake     chan struct{}
 }
 
@@ -257,9 +257,11 @@ func (w *waiters) answerProposal(p *proposal, a answer) {
 }
 
 // requeueProposal puts a proposal whose attempt certainly came to nothing at the front of its
-// queue. Called with mu held.
+// queue. That it waited so long says nothing about this node's load, so the queue's age counts
+// anew: while a leader is chosen, records are taken and come back all the time. Called with mu held.
 func (w *waiters) requeueProposal(p *proposal) {
 	delete(w.sent, p.seq)
+	w.draining = w.clock.Monotonic()
 	p.state = proposalQueued
 	w.queueOf(p.kind).pushFront(p)
 	recordsRetried.Inc()

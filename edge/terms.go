@@ -76,9 +76,7 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 	}
 	if settings.Genesis != nil && (next.Signing == nil || !next.Signing.madeOf(settings)) {
 		next.Signing = js.openSigningKeys(settings)
-		if next.Signing.Err != nil {
-			js.deps.Logger.Error("signing keys", "error", next.Signing.Err)
-		}
+		js.tellSigning(next.Signing)
 	}
 	if next.Signing != nil && !slices.Equal(next.Signing.stretches, settings.LogLines) {
 		keys := *next.Signing // The keys are the same, and the log has another name.
@@ -86,6 +84,19 @@ func (js *Judges) rebuildTerms(settings *fsm.Settings) *Terms {
 	}
 	js.terms.Store(next)
 	return next
+}
+
+// tellSigning logs why the signing keys cannot be used. After an exchange of the cluster secret the
+// state of a node's last snapshot is sealed under the one before, and what has come since opens
+// them: that is no error, and a secret that is wrong ends the node.
+func (js *Judges) tellSigning(keys *signingKeys) {
+	switch {
+	case keys.Err == nil:
+	case js.deps.Secrets.Check(keys.genesis.SecretCheck) != nil:
+		js.deps.Logger.Info("the state is sealed under another cluster secret: its signing keys are opened when newer state is here")
+	default:
+		js.deps.Logger.Error("signing keys", "error", keys.Err)
+	}
 }
 
 // openSigningKeys unseals the cluster's signing keys and makes the JWKS.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -44,6 +45,8 @@ type Deps struct {
 	WriteDeadline  time.Duration          // 0: engine.WriteDeadline.
 	Authorities    []string               // Authorities that a message signature may name, beside the public address; possession.NormalAuthority.
 	AdminToken     string                 // Secret that counts as an admin key on the admin listener; "": none.
+	Flight         operations.Flight      // What the node keeps for those who look for the cause of an incident.
+	Addresses      border.AddressForm     // How the log shows the addresses of refused callers.
 	Relay          rulebook.Relay         // nil: this node knows its own jobs only.
 	Jobs           retrace.JobStore       // nil: backtests and shadows are lost when the process ends.
 	Neighbours     NodeNeighbours         // nil: rates hold for this node alone.
@@ -80,7 +83,9 @@ type API struct {
 	rails    *reconciliation.Room
 	casework *casework.Room
 	house    *operations.Room
-	rooms    []border.Room
+
+	answering atomic.Pointer[operations.Room] // The room of operations, when the whole API is made: other nodes may ask before.
+	rooms     []border.Room
 }
 
 // New checks deps and builds the API. The error says what is missing.
@@ -103,7 +108,7 @@ func New(deps Deps) (*API, error) {
 	front := border.New(border.Deps{
 		Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Role: roleOf(deps.Operations),
 		Node: deps.Node, Version: deps.Version, Logger: deps.Logger, TrustedProxies: deps.TrustedProxies, WriteDeadline: deps.WriteDeadline,
-		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now, Tracer: deps.Tracer,
+		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now, Tracer: deps.Tracer, Recorder: deps.Flight.Recorder, Addresses: deps.Addresses,
 	})
 	a := &API{Border: front}
 	a.evidence = evidence.Open(evidence.Deps{
@@ -113,14 +118,14 @@ func New(deps Deps) (*API, error) {
 	})
 	a.rulebook = rulebook.Open(rulebook.Deps{
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
-		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: deps.Relay, Jobs: deps.Jobs,
+		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: a.forkRelay(deps.Relay), Jobs: deps.Jobs,
 	})
 	a.casework = casework.Open(front, deps.Published, deps.Records)
 	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer})
 	gauges := metrics.NewSet()
 	a.house = operations.Open(operations.Deps{
 		Operations: deps.Operations, Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Node: deps.Node, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning, Overdue: a.rails.Overdue,
-		Version: deps.Version, LogLevel: deps.LogLevel, Backup: deps.Backup, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
+		Version: deps.Version, Flight: deps.Flight, Asker: deps.Relay, LogLevel: deps.LogLevel, Backup: deps.Backup, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)
 	a.evidence.RegisterGauges(gauges)
@@ -133,6 +138,7 @@ func New(deps Deps) (*API, error) {
 	if err := front.Open(a.rooms); err != nil {
 		return nil, err
 	}
+	a.answering.Store(a.house)
 	return a, nil
 }
 

@@ -112,6 +112,16 @@ func (s *Secrets) cipherOf(of cipherID) (cipher.AEAD, error) {
 	return aead, err
 }
 
+// HashKey returns a key for keyed hashes of what is no secret but should not be read by everybody.
+// It is the same on all nodes, and another one after an exchange of the cluster secret.
+func (s *Secrets) HashKey(label string) []byte {
+	key, err := hkdf.Key(sha256.New, s.cluster, []byte("railguard/1"), "hash: "+label, 32)
+	if err != nil {
+		panic("BUG: " + err.Error()) // Only a length that is too large is refused.
+	}
+	return key
+}
+
 // Seal returns nonce and ciphertext of plain under label.
 func (s *Secrets) Seal(label string, plain []byte) ([]byte, error) {
 	aead, err := s.cipherOf(cipherID{label: label})

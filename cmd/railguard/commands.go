@@ -36,7 +36,7 @@ func clientCommands() []*cobra.Command {
 	under("signing-key", newReissueAll())
 	under("cluster-secret", newSecretNew(), newSecretReseal())
 	under("cluster", newClusterStatus(), newClusterAdmit(), newClusterWait(), newClusterRecover(), newClusterUpgrade())
-	return append(commands, newPermit(), newGateway(), newVerify(), newReconcile(), newLog(), newWitness(), newDump(), newBackup(), newDrill(), newDoctor(), newHealth(), newTLS())
+	return append(commands, newPermit(), newGateway(), newVerify(), newReconcile(), newLog(), newWitness(), newDump(), newBackup(), newDrill(), newDoctor(), newDebug(), newHealth(), newTLS())
 }
 
 func exactArgs(n int, what string) cobra.PositionalArgs {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,7 +53,8 @@ func newConfigCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check", Short: "Say whether a server would start with these settings", Args: cobra.NoArgs,
 		Long: `Say whether a server would start with these settings: that each can be read, that
-they go together, that files of certificates can be used and secrets are there.
+they go together, that files of certificates can be used and are good now, that the folder
+of lists and the secrets are there.
 RAILGUARD_ variables that name no setting are told; they may be misspelt.
 
 Exit code 0: it would start; 64: it would not.`,
@@ -85,7 +88,38 @@ func (f *serveFlags) checkAll() error {
 	if f.bootstrapExpect > 0 && f.data != "" {
 		itself = f.namesItself()
 	}
-	return errors.Join(f.checkSettings(), logErr, proxiesErr, keyErr, secretErr, otherErr, itself)
+	return errors.Join(f.checkSettings(), logErr, proxiesErr, keyErr, secretErr, otherErr, itself, f.checkDates(time.Now()), f.checkListFolder())
+}
+
+// checkDates refuses certificates of listeners that are not good now. A node starts with them, and
+// clients refuse it.
+func (f *serveFlags) checkDates(now time.Time) (failed error) {
+	for _, files := range []doorFiles{{cert: f.tlsCert, key: f.tlsKey}, f.adminTLS} {
+		if files.cert == "" || files.key == "" {
+			continue
+		}
+		_, config, err := files.loadConfig()
+		if err == nil && !isGoodAt(config.Certificates[0].Leaf, now) { // An error of the files is that of checkSettings.
+			failed = errors.Join(failed, usageError("%w", notGood(files.cert, config.Certificates[0].Leaf)))
+		}
+	}
+	return failed
+}
+
+// checkListFolder refuses a folder of lists that is not there. A node starts without it, if its
+// cluster has a list.
+func (f *serveFlags) checkListFolder() error {
+	if f.ofacDir == "" {
+		return nil
+	}
+	info, err := os.Stat(f.ofacDir)
+	switch {
+	case err != nil:
+		return usageError("--ofac-dir: %w", err)
+	case !info.IsDir():
+		return usageError("--ofac-dir: %s is no folder", f.ofacDir)
+	}
+	return nil
 }
 
 // secretVariables are settings without a flag, because everybody on the machine can read a
@@ -107,7 +141,7 @@ func describeSettings(flags *pflag.FlagSet, origins map[string]string) [][3]stri
 		if origin == "" {
 			origin = "default"
 		}
-		rows = append(rows, [3]string{flag.Name, flag.Value.String(), origin})
+		rows = append(rows, [3]string{flag.Name, userInfo.ReplaceAllString(flag.Value.String(), "://(hidden)@"), origin})
 	})
 	for _, name := range secretVariables {
 		row := [3]string{name, "not set", "default"}
@@ -120,6 +154,9 @@ func describeSettings(flags *pflag.FlagSet, origins map[string]string) [][3]stri
 	}
 	return rows
 }
+
+// userInfo is a name and a password in an address.
+var userInfo = regexp.MustCompile(`://[^/@\s,]+@`)
 
 // strangeVariables returns the variables of an environment that look like settings but are
 // none.

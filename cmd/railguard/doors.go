@@ -46,6 +46,7 @@ const (
 // It looks at the files when a client connects, at most every five seconds. So it needs no
 // goroutine, and only that client waits.
 type doorTLS struct {
+	name  string // Of the listener, in the metrics.
 	files doorFiles
 	log   *slog.Logger
 	now   func() time.Time
@@ -59,8 +60,8 @@ type doorTLS struct {
 }
 
 // newDoorTLS reads the files for the first time.
-func newDoorTLS(files doorFiles, log *slog.Logger, now func() time.Time) (*doorTLS, error) {
-	d := &doorTLS{files: files, log: log, now: now, looked: now()}
+func newDoorTLS(name string, files doorFiles, log *slog.Logger, now func() time.Time) (*doorTLS, error) {
+	d := &doorTLS{name: name, files: files, log: log, now: now, looked: now()}
 	read, config, err := files.loadConfig()
 	if err != nil {
 		return nil, err
@@ -122,7 +123,11 @@ func (d *doorTLS) reloadFiles() {
 	d.looked = now
 	defer d.tellDates(now)
 	read, config, err := d.files.loadConfig()
+	if err == nil {
+		err = d.refuseEnded(config, now)
+	}
 	if err != nil {
+		border.CountCertificateError(d.name)
 		if now.Sub(d.badTold) >= doorBadTold {
 			d.badTold = now
 			d.log.Warn("certificate files of a listener are of no use: the ones before them stay", "certificate", d.files.cert, "error", err)
@@ -137,6 +142,31 @@ func (d *doorTLS) reloadFiles() {
 	d.used.Store(config)
 	d.endTold = time.Time{}
 	d.log.Info("certificate of a listener renewed", "certificate", d.files.cert, "until", config.Certificates[0].Leaf.NotAfter.UTC())
+}
+
+// refuseEnded refuses a certificate that is not good now in the place of one that is.
+func (d *doorTLS) refuseEnded(config *tls.Config, now time.Time) error {
+	fresh, used := config.Certificates[0].Leaf, d.used.Load().Certificates[0].Leaf
+	if isGoodAt(fresh, now) || !isGoodAt(used, now) {
+		return nil
+	}
+	return notGood(d.files.cert, fresh)
+}
+
+func isGoodAt(c *x509.Certificate, now time.Time) bool {
+	return !now.Before(c.NotBefore) && !now.After(c.NotAfter)
+}
+
+func notGood(file string, c *x509.Certificate) error {
+	return fmt.Errorf("%s is good from %s until %s, and so not now", file, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))
+}
+
+// lookNow makes the next look read the files, however short ago the last one was.
+func (d *doorTLS) lookNow() {
+	d.mutex.Lock()
+	d.looked = time.Time{}
+	d.mutex.Unlock()
+	d.reloadFiles()
 }
 
 // loadConfig reads the files and makes a TLS configuration of them.
@@ -212,12 +242,13 @@ func (s *server) makeDoors() (public, admin *tls.Config, err error) {
 		if files.cert == "" {
 			return nil
 		}
-		d, failed := newDoorTLS(files, s.log.Logger, time.Now)
+		d, failed := newDoorTLS(name, files, s.log.Logger, time.Now)
 		if failed != nil {
 			err = errors.Join(err, usageError("certificates: %w", failed))
 			return nil
 		}
 		border.ShowCertificate(name, d.secondsLeft)
+		s.doors = append(s.doors, d)
 		return d.serverConfig()
 	}
 	public = open("public", doorFiles{cert: s.flags.tlsCert, key: s.flags.tlsKey})

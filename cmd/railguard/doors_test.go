@@ -74,7 +74,7 @@ func TestListenerCertificatesAreReadAgain(t *testing.T) {
 	log, err := newLogs(&said, "info", "text")
 	require.NoError(t, err)
 	now := time.Now()
-	d, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
+	d, err := newDoorTLS("test", files, log.Logger, func() time.Time { return now })
 	require.NoError(t, err)
 	ask := serveDoor(t, d, filepath.Join(dir, "ca.pem"))
 	serial := func() string {
@@ -107,7 +107,7 @@ func TestListenerCertificateThatEndsIsTold(t *testing.T) {
 	log, err := newLogs(&said, "info", "text")
 	require.NoError(t, err)
 	now := time.Now().Add(time.Minute)
-	d, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
+	d, err := newDoorTLS("test", files, log.Logger, func() time.Time { return now })
 	require.NoError(t, err)
 	told := func(after time.Duration, text string, times int) {
 		t.Helper()
@@ -122,7 +122,7 @@ func TestListenerCertificateThatEndsIsTold(t *testing.T) {
 	told(doorLookEvery, "has ended", 1)
 	require.InDelta(t, (5*24*time.Hour - time.Until(now)).Seconds(), d.secondsLeft(), 120, "the metric of it")
 	told(24*time.Hour, "has ended", 2)
-	late, err := newDoorTLS(files, log.Logger, func() time.Time { return now })
+	late, err := newDoorTLS("test", files, log.Logger, func() time.Time { return now })
 	require.NoError(t, err, "behind a balancer it may still do")
 	require.Equal(t, 3, bytes.Count(said.Bytes(), []byte("has ended")), "said at the start")
 	require.NotNil(t, late)
@@ -145,7 +145,7 @@ func TestAdminListenerAsksForCertificates(t *testing.T) {
 	files.clients = filepath.Join(dir, "ca.pem")
 	log, err := newLogs(os.Stderr, "error", "text")
 	require.NoError(t, err)
-	d, err := newDoorTLS(files, log.Logger, time.Now)
+	d, err := newDoorTLS("test", files, log.Logger, time.Now)
 	require.NoError(t, err)
 	ask := serveDoor(t, d, files.clients)
 	pair := func(of doorFiles) tls.Certificate {

@@ -19,11 +19,13 @@ import (
 	"railguard/cluster"
 	"railguard/cluster/backup"
 	"railguard/cluster/datadir"
+	"railguard/cluster/recorder"
 	"railguard/cluster/report"
 	"railguard/cluster/testcluster"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
 	"railguard/httpapi/cosigning"
+	"railguard/httpapi/operations"
 	"railguard/httpapi/rulebook"
 	"railguard/ofac"
 	"railguard/ofac/keeper"
@@ -43,6 +45,7 @@ type group struct {
 	hosts map[string]string
 
 	witnesses []cosigning.Witness // Those whom the nodes ask to cosign; set before a node is opened.
+	flights   bool                // Nodes keep what they record; set before a node is opened.
 	policy    *cosigning.Policy   // What is handed out as cosigned meets it; nil: none.
 
 	mu    sync.RWMutex // Guards nodes. Calls hold it for reading, so that no node closes during a call.
@@ -85,6 +88,13 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	if os.Getenv("RAILGUARD_TEST_LOG") != "" {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("node", id)
 	}
+	var flight operations.Flight
+	if g.flights {
+		said, err := newLogs(io.Discard, "info", "json")
+		require.NoError(g.t, err)
+		log = said.Logger
+		flight = operations.Flight{Recorder: recorder.New(time.Now), Newest: said.newest, Settings: [][3]string{{"id", id, "flag"}}, Commit: "abc"}
+	}
 	var peers []string
 	for peer, host := range g.hosts {
 		if peer != id {
@@ -93,7 +103,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	}
 	node, err := cluster.Open(cluster.Config{
 		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.hosts[id], APIAddr: id, Join: peers, BootstrapExpect: len(g.hosts),
-		Genesis: func() wire.Genesis { return genesis }, Secret: []byte(groupSecret), Version: "test", Logger: log, Matchers: matchers,
+		Genesis: func() wire.Genesis { return genesis }, Secret: []byte(groupSecret), Version: "test", Logger: log, Recorder: flight.Recorder, Matchers: matchers,
 		// Nobody replaces a leader whose disk or machine stood still for a moment, so no call
 		// fails for that.
 		Timing:        cluster.Timing{Heartbeat: 1500 * time.Millisecond, Stall: 20 * time.Second},
@@ -104,7 +114,7 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 		Jobs:     datadir.NewShelf(filepath.Join(g.dir, id, datadir.JobFolder)),
 		Proposer: node, Published: node, Records: node, Lists: node, Operations: node, Neighbours: node.Neighbours(), Relay: relay{node}, Secrets: secrets,
 		Backup: backup.Saver(node, filepath.Join(g.dir, id)), LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(g.dir, id, "lists")), Node: id, Version: "test", Logger: log, WriteDeadline: 20 * time.Second,
-		Witnesses: g.witnesses, LogPolicy: g.policy,
+		Witnesses: g.witnesses, LogPolicy: g.policy, Flight: flight,
 	})
 	require.NoError(g.t, err)
 	n := &groupNode{node, api, filepath.Join(g.dir, id)}

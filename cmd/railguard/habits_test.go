@@ -36,8 +36,8 @@ func TestVerbsHaveOneHabit(t *testing.T) {
 	require.Contains(t, last("review", "next", "--by", "carla"), `"assignee":"carla"`)
 	require.Contains(t, last("review", "claim", "txn_x", "--by", "carla"), `"by":"carla"`)
 	require.Contains(t, last("review", "assign", "txn_x", "--to", "dan", "--by", "carla"), `{"assignee":"dan","by":"carla"}`)
-	require.Contains(t, last("cluster", "remove", "--id", "n2", "--force"), `"force":true`)
-	require.Contains(t, last("cluster", "remove", "--id", "n2", "--force=false"), `"force":false`)
+	require.Contains(t, last("cluster", "remove", "--id", "n2", "--confirm", "n2", "--force"), `"force":true`)
+	require.Contains(t, last("cluster", "remove", "--id", "n2", "--confirm", "n2", "--force=false"), `"force":false`)
 
 	_, code, err := run(t, "agnet")
 	require.Equal(t, exitUsage, code)

@@ -3,30 +3,34 @@ package main
 import (
 	"io"
 	"log/slog"
+
+	"railguard/cluster/recorder"
 )
 
 // logs is a node's log. Its level can be changed while the node runs.
 type logs struct {
 	*slog.Logger
-	level *slog.LevelVar
+	level  *slog.LevelVar
+	newest *recorder.LogRing // The newest ones.
 }
 
 // newLogs makes the log of --log-level and --log-format.
 func newLogs(out io.Writer, level, format string) (*logs, error) {
-	l := &logs{level: new(slog.LevelVar)}
+	l := &logs{level: new(slog.LevelVar), newest: recorder.NewLogRing()}
 	if err := l.level.UnmarshalText([]byte(level)); err != nil {
 		return nil, usageError("--log-level: %w", err)
 	}
-	options := &slog.HandlerOptions{Level: l.level}
+	spans := &slog.HandlerOptions{Level: l.level, ReplaceAttr: plainSpans}
+	var handler slog.Handler
 	switch format {
 	case "text":
-		l.Logger = slog.New(slog.NewTextHandler(out, options))
+		handler = slog.NewTextHandler(out, &slog.HandlerOptions{Level: l.level})
 	case "json":
-		options.ReplaceAttr = plainSpans
-		l.Logger = slog.New(slog.NewJSONHandler(out, options))
+		handler = slog.NewJSONHandler(out, spans)
 	default:
 		return nil, usageError("--log-format must be text or json")
 	}
+	l.Logger = slog.New(recorder.Keep(handler, l.newest, spans))
 	return l, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"railguard"
 	"railguard/audit/bundle/judge"
+	"railguard/engine"
 )
 
 // version is the semantic version; `make release VERSION=` sets another one.
@@ -139,13 +140,15 @@ func newVersion() *cobra.Command {
 		Use: "version", Short: "Print the version", GroupID: "operation", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !asJSON {
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), version)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\ncommit %s\nformat %d\n", version, commit(), engine.FormatNewest)
 				return err
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 				Version string  `json:"version"`
+				Commit  string  `json:"commit"`
+				Format  uint16  `json:"format"`
 				Judge   *string `json:"judge"`
-			}{version, namedJudge()})
+			}{version, commit(), uint16(engine.FormatNewest), namedJudge()})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, `as JSON, with "judge": the SHA-256 of the second judge in bundles' pages; null: built without it`)

@@ -22,6 +22,8 @@ import (
 	"railguard/fsm"
 	"railguard/fsm/wire"
 	"railguard/httpapi"
+	"railguard/httpapi/border"
+	"railguard/httpapi/operations"
 	"railguard/httpapi/rulebook"
 	"railguard/ofac/keeper"
 	"railguard/seal"
@@ -64,7 +66,7 @@ func (s *server) openNode() error {
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
+		Version: version, Logger: s.log.Logger, Recorder: s.record, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -94,7 +96,9 @@ func (s *server) openNode() error {
 	s.lists = listKeeper{keeper.New(s.node, keeper.Config{
 		Dir: f.ofacDir, Source: f.ofacSource, Every: f.ofacEvery, Dev: f.dev, Ran: rulebook.CountSync,
 	}, s.log.Logger)}
+	addresses, _ := border.ParseAddressForm(f.logAddresses) // checkSettings has read it.
 	s.api, err = httpapi.New(httpapi.Deps{
+		Flight: operations.Flight{Recorder: s.record, Newest: s.log.newest, Settings: f.shown, Commit: commit()}, Addresses: addresses,
 		Jobs: datadir.NewShelf(filepath.Join(f.data, datadir.JobFolder)), Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
 		Backup: backup.Saver(s.node, f.data), Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted, Authorities: f.authorities,
@@ -171,7 +175,7 @@ func (s *server) checkSecret(secrets *seal.Secrets) {
 		return
 	}
 	wrong := fmt.Errorf("this is not the secret of cluster %s: set RAILGUARD_CLUSTER_SECRET to the one it was bootstrapped with, or to which it was exchanged", genesis.ClusterID)
-	s.log.Warn("the state on this disk is sealed under another cluster secret; asking the group for what has come since")
+	s.log.Info("the state on this disk is sealed under another cluster secret; asking the group for what has come since")
 	ctx, cancel := context.WithTimeout(context.Background(), secretPatience)
 	defer cancel()
 	for {

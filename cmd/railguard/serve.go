@@ -18,11 +18,11 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/port"
+	"railguard/cluster/recorder"
 	"railguard/edge/retrace"
 	"railguard/engine"
 	"railguard/httpapi"
 	"railguard/httpapi/border"
-	"railguard/httpapi/cosigning"
 	"railguard/httpapi/tracing"
 	"railguard/ofac/keeper"
 	"railguard/seal"
@@ -41,6 +41,8 @@ type serveFlags struct {
 	authorities                               []string
 	grace                                     time.Duration
 	config, logLevel, logFormat               string
+	logAddresses                              string
+	shown                                     [][3]string // The settings without secrets, as config show prints them.
 	insecure, dev, testClock                  bool
 	testClockFile                             string // A wrong clock for fault tests.
 	ofacEvery, deadAfter, leapMax             time.Duration
@@ -55,42 +57,6 @@ type serveFlags struct {
 
 // clientBounds are the limits for one client address; 0: no limit.
 type clientBounds struct{ connections, unfinished int }
-
-// witnessFlags say who cosigns the log's checkpoints.
-type witnessFlags struct {
-	given  []string
-	file   string // A policy in place of given.
-	every  time.Duration
-	policy *cosigning.Policy   // Parsed from file by checkFlags.
-	parsed []cosigning.Witness // Parsed from given by checkFlags.
-}
-
-func (w *witnessFlags) checkFlags() (err error) {
-	if (len(w.given) > 0 || w.file != "") && w.every < cosigning.EveryMin {
-		return usageError("--witness-every must be at least %v", cosigning.EveryMin)
-	}
-	if w.file != "" {
-		return w.readPolicy()
-	}
-	if w.parsed, err = cosigning.ParseWitnesses(w.given); err != nil {
-		return usageError("--witness: %w", err)
-	}
-	return nil
-}
-
-func (w *witnessFlags) readPolicy() error {
-	if len(w.given) > 0 {
-		return usageError("--witness and --log-policy: give one of them")
-	}
-	text, err := os.ReadFile(w.file)
-	if err == nil {
-		w.policy, w.parsed, err = cosigning.ParsePolicy(string(text))
-	}
-	if err != nil {
-		return usageError("--log-policy: %w", err)
-	}
-	return nil
-}
 
 func newServe() *cobra.Command {
 	f := &serveFlags{}
@@ -119,9 +85,11 @@ secret is needed in both cases: it also seals the cluster's signing keys.
 Every flag has an environment twin: --ofac-dir is RAILGUARD_OFAC_DIR.`,
 		Example: `  railguard serve --id n1 --data /var/lib/railguard --http 127.0.0.1:8080 --cluster 127.0.0.1:8280 --bootstrap-expect 1 --public-url https://guard.example.org --ofac-dir ./lists`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := settleFlags(cmd); err != nil {
+			origins, err := settleOrigins(cmd, serverEnvironment)
+			if err != nil {
 				return err
 			}
+			f.shown = describeSettings(cmd.Flags(), origins)
 			return runServer(cmd.Context(), f)
 		},
 	}
@@ -166,6 +134,7 @@ func (f *serveFlags) defineFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "YAML or JSON file with any of these settings")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error; changed while the node runs by 'log-level set'")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json: one object a line")
+	flags.StringVar(&f.logAddresses, "log-addresses", "hashed", "addresses of refused callers in the log: hashed (one word for one caller, on all nodes; it cannot be read back without the cluster secret), whole or none")
 	flags.BoolVar(&f.insecure, "insecure", false, "plain text between nodes; refused unless every address is loopback")
 	flags.BoolVar(&f.dev, "dev", false, "this cluster is for development: the embedded sample list may serve")
 	flags.BoolVar(&f.testClock, "test-clock", false, "serve POST /v1/test/clock; only for clusters bootstrapped with --dev")
@@ -193,12 +162,14 @@ type server struct {
 	public  *http.Server
 	admin   *http.Server
 	callers *callers
+	record  *recorder.Recorder
 	failed  chan error
 	closing chan struct{}
 
 	overseer overseer
 
 	publicDoor, adminDoor *border.Entrance
+	doors                 []*doorTLS // Those of the listeners that have certificates.
 }
 
 // portTaken is the error of a listener that could not be opened.
@@ -214,7 +185,7 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	if err := f.checkSettings(); err != nil {
 		return err
 	}
-	s := &server{flags: f, failed: make(chan error, 4), closing: make(chan struct{}), overseer: overseerOfProcess()}
+	s := &server{flags: f, record: recorder.New(time.Now), failed: make(chan error, 4), closing: make(chan struct{}), overseer: overseerOfProcess()}
 	go paceCollector(s.closing)
 	var err error
 	if s.log, err = newLogs(os.Stderr, f.logLevel, f.logFormat); err != nil {
@@ -240,6 +211,7 @@ func runServer(ctx context.Context, f *serveFlags) error {
 	if err := s.serveOn(publicListener, adminListener); err != nil {
 		return err
 	}
+	go s.answerHangups()
 	s.tellOverseer("STATUS=reads its state")
 	if err := s.openNode(); err != nil {
 		return errors.Join(err, s.public.Close(), s.admin.Close())
@@ -326,6 +298,9 @@ func (f *serveFlags) checkSettings() error {
 	}
 	if err := f.witness.checkFlags(); err != nil {
 		return err
+	}
+	if _, err := border.ParseAddressForm(f.logAddresses); f.logAddresses != "" && err != nil {
+		return usageError("--log-addresses %w", err)
 	}
 	if err := keeper.CheckSource(f.ofacSource); err != nil {
 		return usageError("--ofac-source: %w", err)

@@ -37,6 +37,7 @@ type verb struct {
 	file    bool    // Can take a file of payments.
 	confirm string  // Name of a flag that demands a confirmation. The word to confirm with is the value of --revoke if it is given, else the flag's name.
 	word    string  // The word to confirm with if the flag in confirm is not set; "": none.
+	subject string  // Name of the flag whose value is the word to confirm with; "": none.
 	token   bool    // Reads the credential from --token, --token-file or standard input.
 	each    bool    // The answer has several outcomes; exit code 0 if all succeeded.
 
@@ -87,7 +88,7 @@ func (v *verb) makeCommand() *cobra.Command {
 		cmd.Flags().StringVar(&tokenFile, "token-file", "", "file with the credential (- is standard input)")
 	}
 	confirm := ""
-	if v.confirm != "" {
+	if v.confirm != "" || v.subject != "" {
 		cmd.Flags().StringVar(&confirm, "confirm", "", v.confirmHelp())
 	}
 	all := false
@@ -279,6 +280,9 @@ func (v *verb) askConfirmation(cmd *cobra.Command, c *client, values map[string]
 	if v.confirm != "" && *values[v.confirm] == "true" {
 		word = cmp.Or(*values["revoke"], v.confirm)
 	}
+	if v.subject != "" {
+		word = *values[v.subject]
+	}
 	if word == "" {
 		return nil
 	}
@@ -294,6 +298,9 @@ func (v *verb) askConfirmation(cmd *cobra.Command, c *client, values map[string]
 }
 
 func (v *verb) confirmHelp() string {
+	if v.subject != "" {
+		return "the word that is asked for otherwise: the value of --" + v.subject
+	}
 	if v.word != "" {
 		return "the word that is asked for otherwise: " + v.word + "; with --" + v.confirm + " another one, which it names"
 	}

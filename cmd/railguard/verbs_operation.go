@@ -49,7 +49,7 @@ var operationVerbs = []verb{
 		example: `  railguard cluster drain --grace 15s --url http://n2:8080   # balancers look elsewhere for 15 seconds, then calls are refused
   railguard cluster drain --off --url http://n2:8080         # back into service`,
 	},
-	{path: "cluster remove", short: "Remove a node", call: "POST /v1/cluster/remove"},
+	{path: "cluster remove", short: "Remove a node for good: its folder is never admitted again", call: "POST /v1/cluster/remove", subject: "id", example: `  railguard cluster remove --id n3 --confirm n3`},
 	{path: "cluster promote", short: "Make a node a voter", call: "POST /v1/cluster/promote"},
 	{path: "cluster demote", short: "Make a voter a non-voter", call: "POST /v1/cluster/demote"},
 	{

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -40,14 +42,66 @@ type upgrade struct {
 
 func (u *upgrade) defineFlags(cmd *cobra.Command) {
 	u.client.defineFlags(cmd, false)
-	cmd.Flags().StringVar(&u.to, "to", version, "the release to upgrade to (default: this binary's)")
+	cmd.Flags().StringVar(&u.to, "to", version, "the release to upgrade to (default: this program's, or the newest that a member runs)")
 }
 
 func (u *upgrade) lookAtCluster(cmd *cobra.Command) error {
 	if err := u.findServer(cmd, false); err != nil {
 		return err
 	}
-	return u.refreshStatus(cmd)
+	if err := u.refreshStatus(cmd); err != nil {
+		return err
+	}
+	return u.settleTarget(cmd.Flags().Changed("to"))
+}
+
+// settleTarget makes the newest release that a member runs the target, unless one was named. The
+// program of an older release gives no advice then: it would tell upgraded nodes to go back.
+func (u *upgrade) settleTarget(named bool) error {
+	newest, of := u.to, ""
+	for _, n := range u.status.Nodes {
+		if compareReleases(n.Version, newest) > 0 {
+			newest, of = n.Version, n.ID
+		}
+	}
+	if of == "" || named {
+		return nil
+	}
+	u.to = newest
+	if compareReleases(version, newest) < 0 {
+		return fmt.Errorf("this program is of release %s, and %s runs %s: ask with the program of that release (to go back to an older one, name it with --to)", version, of, newest)
+	}
+	return nil
+}
+
+// compareReleases compares semantic versions: below 0 if a is older. A release comes after its
+// candidates (1.2.0-rc1), and what is no version before all.
+func compareReleases(a, b string) int {
+	aNumbers, aRest := splitRelease(a)
+	bNumbers, bRest := splitRelease(b)
+	if order := slices.Compare(aNumbers, bNumbers); order != 0 || aRest == bRest {
+		return order
+	}
+	switch {
+	case aRest == "":
+		return 1
+	case bRest == "":
+		return -1
+	}
+	return strings.Compare(aRest, bRest)
+}
+
+func splitRelease(text string) (numbers []int, rest string) {
+	text, rest, _ = strings.Cut(strings.TrimPrefix(text, "v"), "-")
+	text, _, _ = strings.Cut(text, "+")
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, rest
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, rest
 }
 
 func (u *upgrade) refreshStatus(cmd *cobra.Command) error {

@@ -2,7 +2,6 @@ package border
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"railguard/edge"
-	"railguard/httpapi/guest"
 	"railguard/strictjson"
 )
 
@@ -320,6 +318,7 @@ func (c *Request) answerError(err error) {
 		return
 	}
 	e := c.border.visibleError(err, c.Happened, c.Asked.RequestID)
+	c.code = e.Code
 	c.failHeaders(e)
 	c.walk.Fail(e.Code)
 	contentType := JSONType
@@ -420,80 +419,6 @@ func (c *Request) WriteError(e *Error) strictjson.Members {
 }
 
 func docsLink(code string) string { return "/docs/errors#" + code }
-
-// logAccess writes one line per call. It never logs a token, a key's secret, a name or a
-// query. Successful calls are logged at debug level, since a node answers thousands a
-// second. Lines about refused calls are limited per second, since overload must not fill
-// the disk.
-func (b *Border) logAccess(c *Request) {
-	level := slog.LevelDebug
-	if c.Status >= http.StatusBadRequest {
-		level = slog.LevelInfo
-	}
-	if c.Status >= http.StatusInternalServerError {
-		level = slog.LevelWarn
-	}
-	look := c.looksAt()
-	if look != "" {
-		c.noteLook(look)
-	}
-	if look == "dry_run" || look == "records" { // Programs do these all day: they are counted, and have no line of their own.
-		look = ""
-	}
-	if look != "" && level == slog.LevelDebug {
-		level = slog.LevelInfo
-	}
-	if c.route != nil && c.route.charge.Name == Charges[KindProbe].Name {
-		level = slog.LevelDebug // A load balancer asks twice a second; tellReadiness logs each change once.
-	} else {
-		countRequest(c)
-	}
-	if !b.log.Enabled(c.r.Context(), level) {
-		return
-	}
-	if level > slog.LevelDebug && c.Status != http.StatusInternalServerError && look == "" && !b.refusals.Allow() {
-		linesDropped.Inc() // The counters by status tell how many there were.
-		return
-	}
-	path := ""
-	if c.route != nil {
-		path = c.route.Path
-	}
-	members := [...]slog.Attr{
-		slog.String("method", safeMethod(c.r.Method)), slog.String("route", path), slog.Int("status", c.Status),
-		slog.Duration("took", time.Since(c.Start)), slog.String("requestId", c.Asked.RequestID),
-		slog.String("keyId", c.KeyID()), slog.String("txnId", c.TxnID), slog.String("traceId", c.Asked.Trace),
-		slog.String("look", look), slog.String("address", b.ClientAddress(c.r).String()),
-	}
-	shown := len(members)
-	if look == "" {
-		shown -= 2
-	}
-	b.log.LogAttrs(c.r.Context(), level, "request", members[:shown]...)
-}
-
-// looksAt says what an answered call looked at, where somebody may ask later who looked: at
-// suspicion, at an export, for a name, at a sign-in, or with the admin token of this machine. Each
-// such call is counted (noteLook), and but for dry runs and reads of records it has its line in
-// the log of the node, whatever the rate of lines. Every use of the admin token counts; other
-// refused calls showed nothing. A screening looks at nothing, and is asked first.
-func (c *Request) looksAt() string {
-	switch {
-	case c.Key == nil || c.route == nil:
-		return ""
-	case c.Key.ID == AdminTokenID:
-		return "admin_token"
-	case c.route.Look == "" || c.Status >= http.StatusBadRequest:
-		return ""
-	case c.route.Look == "sign_in" && !guest.SignsIn(c.r.Context()):
-		return ""
-	case c.route.Look == "records" && c.r.URL.Query().Has("name"):
-		return "names"
-	case c.route.Look == "records" && !c.Key.SeesAll():
-		return ""
-	}
-	return c.route.Look
-}
 
 var TextType = []string{"text/plain; charset=utf-8"}
 

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"railguard/cluster/recorder"
 	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/fsm/wire"
@@ -36,10 +37,12 @@ type Deps struct {
 	Node           string // Shown in X-Railguard-Node and in records.
 	Version        string // Semantic version of the binary.
 	Logger         *slog.Logger
-	TrustedProxies []netip.Prefix   // Proxies whose X-Forwarded-For is believed.
-	WriteDeadline  time.Duration    // 0: engine.WriteDeadline.
-	AdminToken     string           // Secret that counts as an admin key on the admin listener; "": none.
-	Authorities    []string         // Under which the service is known, beside its public address; possession.NormalAuthority.
+	TrustedProxies []netip.Prefix // Proxies whose X-Forwarded-For is believed.
+	WriteDeadline  time.Duration  // 0: engine.WriteDeadline.
+	AdminToken     string         // Secret that counts as an admin key on the admin listener; "": none.
+	Authorities    []string       // Under which the service is known, beside its public address; possession.NormalAuthority.
+	Addresses      AddressForm    // How the log shows the addresses of refused callers.
+	Recorder       *recorder.Recorder
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	Now            func() time.Time // This node's clock.
 	Tracer         *tracing.Tracer  // nil: no call is traced.
@@ -62,8 +65,9 @@ type Border struct {
 	Addresses *lanes.Addresses // Rates of callers without a key.
 	WrongKeys *lanes.Addresses // Rates of callers with a wrong key.
 
-	Share    fairShare
-	refusals *rate.Limiter // Limits log lines about refused calls.
+	Share      fairShare
+	refusals   *rate.Limiter // Limits log lines about refused calls.
+	addressKey []byte        // Under which addresses are hashed.
 
 	judges     *edge.Judges
 	keys       atomic.Pointer[heldKeys]
@@ -80,7 +84,7 @@ type Border struct {
 
 // New makes a border without rooms.
 func New(deps Deps) *Border {
-	b := &Border{deps: deps, log: deps.Logger, Deadline: deps.WriteDeadline, started: time.Now()}
+	b := &Border{deps: deps, log: deps.Logger, Deadline: deps.WriteDeadline, started: time.Now(), addressKey: deps.Secrets.HashKey("addresses in logs")}
 	b.judges = edge.New(edge.Deps{
 		Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Node: deps.Node, Version: deps.Version, Logger: deps.Logger, Authorities: deps.Authorities,
 	})

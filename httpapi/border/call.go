@@ -50,7 +50,8 @@ type callState struct {
 	Start time.Time
 	TxnID string // For the error body and the access log.
 
-	Status    int // Status of the answer; 0 until it is written.
+	Status    int    // Status of the answer; 0 until it is written.
+	code      string // Code of the refusal; "": the call was not refused by the border.
 	Replayed  bool
 	Happened  bool // The log holds a record of this call, from this try or an earlier one.
 	logged    bool // The log has judged a record of this call.

@@ -53,8 +53,14 @@ func countRequest(c *Request) {
 	}
 }
 
+// CountCertificateError counts a look at a listener's certificate files that found them of no use.
+func CountCertificateError(listener string) {
+	metrics.GetOrCreateCounter(`railguard_http_certificate_errors_total{listener="` + listener + `"}`).Inc()
+}
+
 // ShowCertificate registers a gauge: seconds until a listener's certificate expires.
 func ShowCertificate(listener string, left func() float64) {
+	metrics.GetOrCreateCounter(`railguard_http_certificate_errors_total{listener="` + listener + `"}`)
 	metrics.GetOrCreateGauge(`railguard_http_certificate_expires_seconds{listener="`+listener+`"}`, left)
 }
 

@@ -184,7 +184,9 @@ func runVerb(c *border.Request, f *strictjson.Fields, verb func(ctx context.Cont
 	if err := verb(ctx, id); err != nil {
 		return border.Answer{}, operationError(err)
 	}
-	return done(c)
+	c.Out.Bool("ok", true)
+	c.Out.Text("node", id) // Of whom the verb was, not who answers: X-Railguard-Node says that.
+	return c.Reply(http.StatusOK, c.Out), nil
 }
 
 // drain is POST /v1/cluster/drain {"grace"?, "drain"?}. It makes the node not ready, hands

@@ -26,6 +26,7 @@ var operationsBodies = map[string]strictjson.Shape{
 var operationsQueries = map[string][]string{
 	"GET /admin/keys":               {"limit", "cursor", "order"},
 	"GET /admin/passkeys":           {"limit", "cursor", "order"},
+	"GET /admin/debug":              {"node", "cpu"},
 	"GET /debug/pprof/profile":      profiling,
 	"GET /debug/pprof/trace":        profiling,
 	"GET /debug/pprof/symbol":       profiling,

@@ -47,7 +47,7 @@ func (o *Room) adminRoutes() []border.Route {
 			routes = append(routes, shared)
 		}
 	}
-	return append(routes, append(o.keyRoutes(), o.peopleRoutes()...)...)
+	return border.ConcatRoutes(routes, o.flightRoutes(), o.keyRoutes(), o.peopleRoutes())
 }
 
 // logLevels are the names of the log levels.

@@ -32,8 +32,10 @@ type Deps struct {
 	Version    string
 	LogLevel   *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
 	GatewayMap string         // SHA-256 of this node's map for gateways, in hex; "": none.
-	Backup     BackupSaver    // nil: this server gives no backups.
-	Ephemeral  bool           // This is a throw-away development node. Its health answer says that the signing key will not last.
+	Flight     Flight
+	Asker      Asker       // nil: there are no other nodes.
+	Backup     BackupSaver // nil: this server gives no backups.
+	Ephemeral  bool        // This is a throw-away development node. Its health answer says that the signing key will not last.
 }
 
 // Intake admits calls; the node closes it before it stops.

@@ -88,5 +88,6 @@ func findProduct(ctx context.Context, named string) (path, version string, err e
 	if err != nil {
 		return "", "", fmt.Errorf("%s version: %w", path, err)
 	}
-	return path, strings.TrimSpace(string(said)), nil
+	release, _, _ := strings.Cut(string(said), "\n") // The commit and the format follow.
+	return path, strings.TrimSpace(release), nil
 }

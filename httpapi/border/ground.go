@@ -60,7 +60,7 @@ var groundOfRoute = map[string]Ground{
 	"POST /v1/cluster/admit": GroundNode, "POST /v1/cluster/confirm-time": GroundNode, "POST /v1/cluster/demote": GroundNode,
 	"POST /v1/cluster/drain": GroundNode, "POST /v1/cluster/promote": GroundNode, "POST /v1/cluster/remove": GroundNode,
 	"POST /v1/cluster/transfer-leader": GroundNode, "POST /v1/cluster/snapshot": GroundNode,
-	"GET /admin/log-level": GroundNode, "POST /admin/log-level": GroundNode,
+	"GET /admin/debug": GroundNode, "GET /admin/log-level": GroundNode, "POST /admin/log-level": GroundNode,
 }
 
 // GroundOf returns the ground of a route.

@@ -54,7 +54,7 @@ func caseworkCalls() map[string]call {
 		},
 		"ItemComments": {
 			func(ctx context.Context, c *Client) (any, error) { return c.ItemComments(ctx, "review-1") },
-			"GET /v1/inbox/review-1/comments", "", "", `{"data":[{"by":"Bo","comment":"seen"}]}`, []ItemComment{{By: "Bo", Comment: "seen"}},
+			"GET /v1/inbox/review-1/comments", "", "", `{"data":[{"actor":"Bo","comment":"seen"}]}`, []ItemComment{{Actor: "Bo", Comment: "seen"}},
 		},
 		"Search": {
 			func(ctx context.Context, c *Client) (any, error) { return c.Search(ctx, "corner bakery") },

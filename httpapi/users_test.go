@@ -46,7 +46,7 @@ func TestUsersAreListed(t *testing.T) {
 	require.Empty(t, none)
 	revoked, _ := list("auditor", "?status=REVOKED")
 	require.Equal(t, ids[1:2], revoked)
-	for query, param := range map[string]string{"?status=GONE": "status", "?limit=0": "limit", "?cursor=x": "cursor", "?operator=Acme": "operator"} {
+	for query, param := range map[string]string{"?status=GONE": "status", "?status=revoked": "status", "?limit=0": "limit", "?cursor=x": "cursor", "?operator=Acme": "operator"} {
 		require.Equal(t, param, textOf(answer(t, n.do("operator", "GET", "/v1/users"+query, ""), 400), "param"), query)
 	}
 	one := answer(t, n.do("operator", "GET", "/v1/users?limit=1", ""), 200).GetArray("data")[0]

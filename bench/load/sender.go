@@ -171,7 +171,7 @@ func (s *sender) end() (*floodResult, error) {
 
 // dearPages makes the most expensive calls that a key may make: pages and searches.
 func dearPages(key string) maker {
-	dear := []string{"/v1/agents?limit=500", "/v1/audit?limit=500", "/v1/agents?limit=500&status=suspended"}
+	dear := []string{"/v1/agents?limit=500", "/v1/audit?limit=500", "/v1/agents?limit=500&status=SUSPENDED"}
 	return func(_ *caller, serial uint64, out []byte) []byte {
 		out = append(append(out, "GET "...), dear[serial%uint64(len(dear))]...)
 		return append(append(append(out, " HTTP/1.1\r\nHost: railguard\r\nAuthorization: Bearer "...), key...), "\r\n\r\n"...)

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"net/http"
-	"strings"
 
 	"railguard/edge"
 	"railguard/edge/registry"
@@ -208,7 +207,7 @@ func readAgentFilter(c *border.Request) (func(*fsm.View, []*engine.AgentProfile)
 // statusByName returns the number of a status, or -1.
 func statusByName(word string) int {
 	for _, status := range []engine.Status{engine.Active, engine.Suspended, engine.Revoked, engine.Expired} {
-		if strings.EqualFold(word, status.String()) {
+		if word == status.String() {
 			return int(status)
 		}
 	}

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"net/http"
-	"strings"
 
 	"railguard/edge"
 	"railguard/engine"
@@ -110,7 +109,7 @@ func listUsers(c *border.Request) (border.Answer, error) {
 		if !known || !c.Judge.Covers(profile.Operator) {
 			return false
 		}
-		if is := engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)); status != "" && !strings.EqualFold(status, is.String()) {
+		if is := engine.CredentialStatus(row.Status, profile.ExpiresAt, view.Time, view.Settings().KeyRevoked(profile.KeyID)); status != "" && status != is.String() {
 			return false
 		}
 		m := userSummary(c, view, &row, profile)

@@ -51,9 +51,9 @@ func licencesOf(text string) (ids []string) {
 func linkedModules(t *testing.T) map[string]string {
 	modules := map[string]string{}
 	for _, system := range []string{"linux/amd64", "linux/arm64", "darwin/arm64"} {
-		os_, architecture, _ := strings.Cut(system, "/")
+		goos, architecture, _ := strings.Cut(system, "/")
 		list := exec.Command("go", "list", "-deps", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}	{{.Dir}}{{end}}{{end}}`, "./cmd/railguard")
-		list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+os_, "GOARCH="+architecture)
+		list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+architecture)
 		out, err := list.Output()
 		require.NoError(t, err)
 		for _, line := range strings.Split(string(out), "\n") {

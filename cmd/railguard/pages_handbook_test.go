@@ -27,7 +27,7 @@ func TestHandbookIsRun(t *testing.T) {
 	h := openHandbook(t)
 	rows := []struct {
 		begins string
-		type_  func(*handbook, *pageBlock)
+		typed  func(*handbook, *pageBlock)
 	}{
 		{"railguard cluster status", (*handbook).firstLook},
 		{"railguard doctor", (*handbook).askDoctor},
@@ -53,7 +53,7 @@ func TestHandbookIsRun(t *testing.T) {
 	for i, block := range blocks {
 		require.Less(t, i, len(rows), "%s, line %d: a block more needs its row here", block.page, block.line)
 		require.True(t, strings.HasPrefix(block.commands[0], rows[i].begins), "%s, line %d: %s", block.page, block.line, block.commands[0])
-		rows[i].type_(h, block)
+		rows[i].typed(h, block)
 	}
 	require.Len(t, blocks, len(rows))
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
-
-	"railguard/cluster/testcluster"
 )
 
 // kubectlHere does with folders and one local node what the page asks a cluster of Kubernetes for.
@@ -53,9 +51,8 @@ esac
 // addresses and folders differ.
 type platform struct {
 	*book
-	p     *park
-	m     *machine
-	child *testcluster.Child
+	p *park
+	m *machine
 }
 
 func newPlatform(t *testing.T, folder string) *platform {

@@ -52,7 +52,8 @@ func newDoctor() *cobra.Command {
                      then the cluster: quorum, nodes, clocks, disks, versions, the list and its
                      age (the key needs the role ops)
   --admin            each node named here: durable writes, its disk, files it may open,
-                     certificates between nodes, how full the state's tables are
+                     certificates between nodes, how full the state's tables are, and what its
+                     flight recorder has of the last hour (this with the role ops)
   --data             a node's folder on this machine: whose it is, who may read it, room, how
                      long its disk takes to make 4 KiB durable
   --certificate      certificate files and their dates
@@ -105,7 +106,7 @@ func (d *doctor) checkAll(ctx context.Context, alone bool, folders []string) {
 		steps = append(steps, func() { d.checkCluster(ctx) })
 	}
 	for _, address := range d.admin {
-		steps = append(steps, func() { d.checkReady(ctx, address) }, func() { d.checkNode(ctx, address) })
+		steps = append(steps, func() { d.checkReady(ctx, address) }, func() { d.checkNode(ctx, address) }, func() { d.checkRecorder(ctx, address) })
 	}
 	for _, folder := range folders {
 		steps = append(steps, func() { d.checkFolder(folder) })

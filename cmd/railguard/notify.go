@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -38,8 +39,8 @@ func (o *overseer) tell(lines string) error {
 	if err != nil {
 		return fmt.Errorf("the service manager's socket: %w", err)
 	}
-	defer connection.Close()
-	if _, err := connection.Write([]byte(lines)); err != nil {
+	_, err = connection.Write([]byte(lines))
+	if err = errors.Join(err, connection.Close()); err != nil {
 		return fmt.Errorf("the service manager's socket: %w", err)
 	}
 	return nil

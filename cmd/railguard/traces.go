@@ -20,7 +20,7 @@ type traceFlags struct {
 func (f *traceFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.collector, "trace-to", "", "URL of a collector of OpenTelemetry (OTLP over HTTP, JSON), such as http://127.0.0.1:4318/v1/traces: sampled calls are sent there as spans; none is sent without it")
 	flags.Float64Var(&f.share, "trace-share", 0, "part of the calls without a traceparent that are sampled, 0 to 1; a call with one is sampled if its flag says so")
-	flags.StringVar(&f.headerFile, "trace-header-file", "", "file with a header for the collector, `Name: value`, such as its key")
+	flags.StringVar(&f.headerFile, "trace-header-file", "", "file with a header for the collector (Name: value), such as its key")
 }
 
 func (f *traceFlags) check() error {

@@ -209,7 +209,7 @@ func TestRollingUpgrade(t *testing.T) {
 	require.Contains(t, p.must("cluster", "status", "--url", p.url(n2)), "finish the upgrade")
 	require.Equal(t, 10*time.Minute, p.lease(n2, reviewed), "nothing has changed yet")
 
-	_, complaint, code := p.cli("cluster", "upgrade", "finalize", "--url", p.url(n1), "--confirm", "cl_another")
+	_, complaint, code := p.cli("cluster", "upgrade", "finalize", "--url", p.url(n1), "--to", "9.0.0", "--confirm", "cl_another")
 	require.Equal(t, exitUsage, code, complaint)
 	p.finalize(n1)
 	for _, m := range p.machines {

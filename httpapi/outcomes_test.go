@@ -133,7 +133,7 @@ func TestACaseOfMoneyThatIsGone(t *testing.T) {
 
 	v := answer(t, n.do("auditor", "GET", cases+"/"+id, ""), 200)
 	require.True(t, v.GetBool("wentAhead"))
-	require.Equal(t, []string{paid, paid, "Ann"}, []string{textOf(v, "firstTxnId"), textOf(v, "records", "0", "txnId"), textOf(v, "history", "0", "openedBy")})
+	require.Equal(t, []string{paid, paid, "Ann"}, []string{textOf(v, "firstTxnId"), textOf(v, "records", "0", "txnId"), textOf(v, "history", "0", "actor")})
 	require.True(t, v.GetBool("recordsComplete"))
 	move := func(body string, status int) string {
 		t.Helper()

@@ -75,7 +75,7 @@ const issuer = (await verifyToken(token, await client.jwks(), "did:kya:railguard
 const verifier = new Verifier(client, issuer);
 console.log("verified", (await verifier.verify(token, { signal: AbortSignal.timeout(5000) })).sub === agent.agentId);
 const stop = new AbortController();
-const stopped = client.events({ after: "latest", wait: 20 }, { attemptTimeoutMs: 25_000, deadlineMs: 30_000, signal: stop.signal }).catch((error: unknown) => (error as RailguardError).code);
+const stopped = client.events({ after: "latest", types: ["hold.expired"], wait: 20 }, { attemptTimeoutMs: 25_000, deadlineMs: 30_000, signal: stop.signal }).catch((error: unknown) => (error as RailguardError).code);
 setTimeout(() => stop.abort(), 100);
 const began = Date.now();
 console.log("stopped", await stopped, Date.now() - began < 3000);

@@ -20,17 +20,18 @@ type Load struct {
 
 // Costs that were measured on two cores (AMD EPYC); each names its source.
 const (
-	onceMicros  = 72.0  // CPU of the node that is called, a verdict, saturated: scale.md, "What a verdict costs".
-	eachMicros  = 9.0   // CPU of every node, a verdict, saturated: the same.
-	leafBytes   = 199.0 // A leaf on disk, sealed, with filters: scale.md, over 5 million.
-	hashBytes   = 32.0  // A leaf's hash, for ever.
-	entryBytes  = 390.0 // A record in the raft log: scale.md.
-	framing     = 1.5   // What frames, acknowledgements and heartbeats add on the wire: an allowance.
-	agentBytes  = 700.0 // Heap of an agent that screens: PERFORMANCE.md.
-	snapBytes   = 423.0 // An agent in a snapshot: PERFORMANCE.md.
-	baseMemory  = 1e9   // A node with full lists and without agents: OPERATING.md.
-	baseDisk    = 3e9   // Log, lists and files: OPERATING.md.
-	keyBytes    = 18.0  // A keyed call, for 24 hours: OPERATING.md, "Limits".
+	onceMicros  = 72.0   // CPU of the node that is called, a verdict, saturated: scale.md, "What a verdict costs".
+	eachMicros  = 9.0    // CPU of every node, a verdict, saturated: the same.
+	leafBytes   = 199.0  // A leaf on disk, sealed, with filters: scale.md, over 5 million.
+	hashBytes   = 32.0   // A leaf's hash, for ever.
+	entryBytes  = 390.0  // A record in the raft log: scale.md.
+	writeBytes  = 1120.0 // To disk, a verdict and node, log and history together: PERFORMANCE.md, "The table".
+	framing     = 1.5    // What frames, acknowledgements and heartbeats add on the wire: an allowance.
+	agentBytes  = 700.0  // Heap of an agent that screens: PERFORMANCE.md.
+	snapBytes   = 423.0  // An agent in a snapshot: PERFORMANCE.md.
+	baseMemory  = 1e9    // A node with full lists and without agents: OPERATING.md.
+	baseDisk    = 3e9    // Log, lists and files: OPERATING.md.
+	keyBytes    = 18.0   // A keyed call, for 24 hours: OPERATING.md, "Limits".
 	fetchLeaves = 55_000.0
 	applyMicros = 3.7 // One goroutine applies: scale.md.
 	snapshots   = 3
@@ -92,7 +93,7 @@ func Compute(l Load) (Need, error) {
 	n.MemoryBytes = baseMemory + 2*l.Agents*agentBytes // Twice: a restore keeps the old state.
 	n.NodeIn = l.Rate * entryBytes * framing * 8
 	n.LeaderOut = n.NodeIn * float64(n.Nodes-1)
-	n.WriteBytes = l.Rate * (entryBytes + leafBytes + hashBytes)
+	n.WriteBytes = l.Rate * writeBytes
 	n.FetchHours = perDay * l.Days / fetchLeaves / 3600
 	if n.FetchHours > 24 {
 		n.Warnings = append(n.Warnings, "a wiped node fetches history for more than a day: copy a healthy node's backup to it first, or keep fewer days")

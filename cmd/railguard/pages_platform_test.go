@@ -138,9 +138,6 @@ func (l *platform) useKey(printed []string) {
 // TestKubernetesPageIsRun types the page of Kubernetes. The Secrets that it makes are what the
 // StatefulSet mounts, and its settings start a node and let verbs in the pod find it.
 func TestKubernetesPageIsRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real process")
-	}
 	l := newPlatform(t, "kubernetes")
 	l.program("kubectl", kubectlHere)
 	var set struct {
@@ -179,9 +176,6 @@ func TestKubernetesPageIsRun(t *testing.T) {
 // TestComposePageIsRun types the page of containers. prepare.sh makes the secrets that the compose
 // file names; its settings start a node and let verbs in the container find it.
 func TestComposePageIsRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real process")
-	}
 	l := newPlatform(t, "compose")
 	l.program("docker", dockerHere)
 	var file struct {

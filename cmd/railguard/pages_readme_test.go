@@ -16,9 +16,6 @@ var promised = regexp.MustCompile(`^# (PROCEED|REVIEW|BLOCK|UNKNOWN)(?: (R\d+))?
 // TestReadmeIsRun types the README's commands, beside the development cluster that its first
 // command starts. Each verdict that a comment promises comes.
 func TestReadmeIsRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real processes")
-	}
 	blocks := readBlocks(t, "README.md")
 	require.Len(t, blocks, 2, "a block more needs its place here")
 	requireMakeRuns(t)

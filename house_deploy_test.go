@@ -146,6 +146,7 @@ var wakeUp = []string{
 	"railguard_audit_damage_found_total", "railguard_audit_seal_errors_total",
 	"railguard_settle_marked_total", "railguard_shares_refused_total", "railguard_structuring_displaced_total",
 	"railguard_alerts_unlisted_total", "railguard_sar_unlisted_total", "railguard_x402_unbooked_total",
+	"railguard_backup_verified_seconds", "railguard_backup_shipped_seconds", "railguard_backup_failures_total", "railguard_backup_drill_failed",
 	"railguard_webhook_dead_letters_total", "railguard_webhook_missed_total", "railguard_webhook_unreadable_seconds",
 	"railguard_reconciliation_overdue", "railguard_alerts_open", "railguard_sar_overdue", "railguard_review_overdue", "railguard_review_oldest_age_seconds",
 }

@@ -69,6 +69,31 @@ func (n *Node) Members() []datadir.Member {
 	return members
 }
 
+// EachEntry visits the commands in this node's log from one entry to another, both included. Where
+// the log does not go back so far any more, it returns an error before it visits any.
+func (n *Node) EachEntry(from, to uint64, visit func(index, term uint64, data []byte) error) error {
+	first, err := n.guarded.FirstIndex()
+	if err != nil {
+		return fmt.Errorf("cluster: raft log: %w", err)
+	}
+	if first > from {
+		return fmt.Errorf("cluster: the raft log begins at %d, behind entry %d", first, from)
+	}
+	for index := from; index <= to; index++ {
+		var entry raft.Log
+		if err := n.guarded.GetLog(index, &entry); err != nil {
+			return fmt.Errorf("cluster: log entry %d: %w", index, err)
+		}
+		if entry.Type != raft.LogCommand {
+			continue
+		}
+		if err := visit(entry.Index, entry.Term, entry.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // SaveSnapshot writes the newest snapshot on this node's disk to w. If there is none, it takes
 // one first. It reads the file and not the state in memory: with a slow receiver the latter
 // would keep every page that is replaced meanwhile.

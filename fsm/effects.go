@@ -89,6 +89,7 @@ type Settings struct {
 	List        *wire.ListInfo      `cbor:"4,keyasint,omitempty"` // nil: no list was ever activated.
 	ListSynced  engine.Time         `cbor:"5,keyasint"`           // Last successful sync or import of the active list.
 	ListVersion uint64              `cbor:"6,keyasint"`
+	Backups     *wire.BackupState   `cbor:"19,keyasint,omitempty"` // nil: there never was a schedule.
 	InHand      []*wire.InHand      `cbor:"18,keyasint,omitempty"` // Second looks in hand, oldest first.
 	Staged      []*wire.ListInfo    `cbor:"7,keyasint,omitempty"`
 	History     []*wire.ListInfo    `cbor:"-"`                     // Activated lists, newest last.

@@ -15,7 +15,7 @@ import (
 
 // unseen are kinds that random histories do not write; each has a test of its own.
 var unseen = []string{
-	"act.withdrawn", "agent.model_changed", "agent.whitelist", "clock.confirmed", "cluster.recovered", "cluster.restored", "due:hold.expired", "due:hold.unresolved", "due:key.expiring", "due:second_look.lapsed", "fleet.whitelist", "format.raised",
+	"act.withdrawn", "agent.model_changed", "agent.whitelist", "backup.drilled", "backup.schedule_changed", "backup.taken", "clock.confirmed", "cluster.recovered", "cluster.restored", "due:hold.expired", "due:hold.unresolved", "due:key.expiring", "due:second_look.lapsed", "fleet.whitelist", "format.raised",
 	"hold.released", "hold.settled", "key.looked", "key.reinstated", "key.signed_in", "passkey.added", "passkey.removed", "payment.confirmed", "payment.redeemed", "person.ended", "reconciliation.done", "second_look.answered", "user.refused", "webhook.changed", "webhook.dead_letter", "work.changed",
 }
 

@@ -218,7 +218,7 @@ func (m *Machine) applyAdministration(record wire.Record, r *wire.Result) {
 	}
 }
 
-// applyPeople applies a record about who acts here.
+// applyPeople applies a record about who acts here, or about what is copied from here.
 func (m *Machine) applyPeople(record wire.Record, r *wire.Result) {
 	switch record.Kind {
 	case wire.KindReseal:
@@ -229,6 +229,8 @@ func (m *Machine) applyPeople(record wire.Record, r *wire.Result) {
 		applyBody(m, record.Body, r, m.keys.applySignIn)
 	case wire.KindPasskey:
 		applyBody(m, record.Body, r, m.keys.applyPasskey)
+	case wire.KindBackups:
+		applyBody(m, record.Body, r, m.core.applyBackups)
 	case wire.KindPersonEnd:
 		applyBody(m, record.Body, r, m.keys.applyPersonEnd)
 	default:

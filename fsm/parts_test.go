@@ -30,7 +30,7 @@ var settingsOwners = map[string]string{
 	"Index": "core", "Format": "core", "Genesis": "core", "Lineage": "core", "Epochs": "core", "Removed": "core", "ClockOffset": "core", "Passkeys": "core", "LeapUntil": "core",
 	"Policy": "rulebook", "Cleared": "rulebook", "ClearedLast": "rulebook", "Matcher": "rulebook", "List": "rulebook", "ListSynced": "rulebook",
 	"ListVersion": "rulebook", "Staged": "rulebook", "History": "rulebook", "Retro": "rulebook",
-	"Keys": "keys", "SigningKeys": "keys", "InHand": "desk", "LogLines": "keys", "Webhooks": "keys", "WebhookNext": "keys",
+	"Keys": "keys", "SigningKeys": "keys", "Backups": "core", "InHand": "desk", "LogLines": "keys", "Webhooks": "keys", "WebhookNext": "keys",
 }
 
 // mayWriteAll lists functions that may write fields of several parts, with the reasons.

@@ -376,6 +376,9 @@ func (m *registry) statusIs(position uint32, kind byte, slot uint32, version uin
 // checkEpochs checks that the numbers and positions of epochs rise, and that all have begun.
 func (m *Machine) checkEpochs() error {
 	last := &wire.Epoch{}
+	if !m.fitsBackups(m.settings.Backups) {
+		return errors.New("what it says of backups cannot be")
+	}
 	if len(m.settings.Epochs) > m.limits.Epochs {
 		return errors.New("too many epochs")
 	}

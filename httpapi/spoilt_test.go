@@ -124,6 +124,7 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/cluster/drain":           {`{"drain":false}`},
 	"POST /v1/cluster/matcher":         {`{"to":1,$why}`},
 	"POST /v1/cluster/format":          {`{"to":1,$why}`},
+	"POST /v1/cluster/backups":         {`{"folder":"/mnt/b","full":"24h","increment":"1h","tail":"10s","drill":"24h","keep":7,$why}`, `{"off":true,$why}`},
 	"POST /v1/cluster/confirm-time":    {`{"notAfter":"2030-01-01",$why}`},
 	"POST /v1/test/clock":              {`{"advance":"1s"}`},
 }

@@ -42,6 +42,8 @@ const (
 	LabelSignIn         = "railguard console sign-in"
 
 	LabelCheck = "railguard secret check"
+
+	labelBackup = "railguard backup"
 )
 
 const (
@@ -165,6 +167,19 @@ func (s *Secrets) openWith(of cipherID, sealed []byte) ([]byte, error) {
 		return nil, errSealed
 	}
 	return plain, nil
+}
+
+// BackupPassphrases returns the passphrases of the cluster's own backups, that of the cluster secret
+// first. Each has 32 bytes, in hex.
+func (s *Secrets) BackupPassphrases() (all []string, err error) {
+	for _, secret := range append([][]byte{s.cluster}, s.older...) {
+		key, err := hkdf.Key(sha256.New, secret, []byte("railguard/1"), labelBackup, 32)
+		if err != nil {
+			return nil, fmt.Errorf("derive key: %w", err)
+		}
+		all = append(all, hex.EncodeToString(key))
+	}
+	return all, nil
 }
 
 // OlderCount returns how many older secrets there are.

@@ -141,6 +141,8 @@ var untypedRoutes = []struct{ reason, routes string }{
 	{"operators of a cluster use railguard cluster", `
 		POST /v1/cluster/admit
 		GET /v1/cluster/backup
+		GET /v1/cluster/backups
+		POST /v1/cluster/backups
 		POST /v1/cluster/confirm-time
 		POST /v1/cluster/demote
 		POST /v1/cluster/drain

@@ -26,7 +26,7 @@ var institutionRoutes = []struct{ method, path string }{
 	{"GET", "/v1/cluster/status"}, {"GET", "/v1/cluster/peers"}, {"GET", "/v1/cluster/leader"}, {"GET", "/v1/cluster/snapshot"},
 	{"POST", "/v1/cluster/snapshot"}, {"POST", "/v1/cluster/transfer-leader"}, {"POST", "/v1/cluster/admit"},
 	{"POST", "/v1/cluster/remove"}, {"POST", "/v1/cluster/promote"}, {"POST", "/v1/cluster/demote"}, {"POST", "/v1/cluster/drain"},
-	{"POST", "/v1/cluster/matcher"}, {"POST", "/v1/cluster/confirm-time"},
+	{"POST", "/v1/cluster/matcher"}, {"POST", "/v1/cluster/confirm-time"}, {"GET", "/v1/cluster/backups"}, {"POST", "/v1/cluster/backups"},
 	{"GET", "/log/tile/entries/000"},
 }
 

@@ -31,6 +31,7 @@ type Order struct {
 	Address     string    // The address of its port between nodes; "": the node gives it when it starts.
 	Confirm     string    // The cluster's id, which a person typed. With it, files in Dir are moved aside.
 	Ask         []string  // Addresses of other nodes that may be of a group of this cluster that lives. They are asked before the first start, with the members of the backup.
+	Tails       []string  // Files of what the log took after the last backup, oldest first.
 	Revocations []string  // Files of events, and data folders of the lost group: what ended after the backup ends again.
 	Epoch       uint16    // The epoch of new ids; 0: the one after the backup's. Give a higher one if a cluster restored from this backup has served before.
 	Now         time.Time // The log time at which the new lineage begins.
@@ -198,6 +199,9 @@ func (r *restoring) restoreFiles(files []string, keys *Keys) (*Restored, error) 
 			return nil, err
 		}
 		last = report
+	}
+	if err := r.applyTails(r.order.Tails, keys, last); err != nil {
+		return nil, err
 	}
 	root, err := r.store.Root(last.TreeSize)
 	if err != nil || hex.EncodeToString(root[:]) != last.TreeHead {

@@ -16,7 +16,15 @@ type Keys struct {
 	Recipients []string // age1…, public.
 	Identities []byte   // Content of an identity file of age (AGE-SECRET-KEY-1…).
 	Passphrase string
+	// Derived are passphrases made from the cluster secret, the present one first: with them the
+	// nodes encrypt and open the cluster's own backups, and nobody else needs a key for a restore
+	// but the secret that it needs anyway.
+	Derived []string
 }
+
+// derivedWork is the work factor of a derived passphrase, as a power of two. Its 32 random bytes
+// cannot be guessed, so making guesses slow would only slow down restores.
+const derivedWork = 4
 
 // PassphraseMin is the shortest passphrase a backup is written with, in bytes.
 const PassphraseMin = 16
@@ -34,6 +42,13 @@ func (k *Keys) parseRecipients() ([]age.Recipient, error) {
 	switch {
 	case len(k.Recipients) > 0 && k.Passphrase != "":
 		return nil, errors.New("backup: encrypt to recipients or with a passphrase, not both")
+	case len(k.Recipients) == 0 && k.Passphrase == "" && len(k.Derived) > 0:
+		r, err := age.NewScryptRecipient(k.Derived[0])
+		if err != nil {
+			return nil, fmt.Errorf("backup: passphrase: %w", err)
+		}
+		r.SetWorkFactor(derivedWork)
+		return []age.Recipient{r}, nil
 	case len(k.Recipients) == 0 && k.Passphrase == "":
 		return nil, errors.New("backup: a backup holds everybody's data and is always encrypted: give a recipient (age1…) or a passphrase")
 	case k.Passphrase != "" && len(k.Passphrase) < PassphraseMin:
@@ -60,6 +75,17 @@ func (k *Keys) parseIdentities() ([]age.Identity, error) {
 		}
 		return []age.Identity{one}, nil
 	}
+	if len(k.Identities) == 0 && len(k.Derived) > 0 {
+		var all []age.Identity
+		for _, passphrase := range k.Derived {
+			one, err := age.NewScryptIdentity(passphrase)
+			if err != nil {
+				return nil, fmt.Errorf("backup: passphrase: %w", err)
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
 	all, err := age.ParseIdentities(strings.NewReader(string(k.Identities)))
 	if err != nil {
 		return nil, fmt.Errorf("backup: identity: %w", err)
@@ -76,16 +102,36 @@ const unendedSuffix = ".part"
 // last, when everything is on disk, so no file of that name exists after an error. Create never
 // replaces a file.
 func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) error) (report *Report, err error) {
-	recipients, err := keys.parseRecipients()
+	err = writeSealed(path, keys, func(sealed io.Writer) error {
+		if report, err = proveParts(io.TeeReader(plain, sealed), nil); err != nil {
+			return err
+		}
+		for _, agrees := range agree {
+			if err := agrees(report); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
+	return report, nil
+}
+
+// writeSealed makes an encrypted file of what write gives. The file gets its name last, and
+// replaces none.
+func writeSealed(path string, keys *Keys, write func(sealed io.Writer) error) (err error) {
+	recipients, err := keys.parseRecipients()
+	if err != nil {
+		return err
+	}
 	if _, err := os.Lstat(path); err == nil {
-		return nil, fmt.Errorf("backup: %s exists already", path)
+		return fmt.Errorf("backup: %s exists already", path)
 	}
 	file, err := os.OpenFile(path+unendedSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("backup: %w", err)
+		return fmt.Errorf("backup: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -94,29 +140,24 @@ func Create(path string, keys *Keys, plain io.Reader, agree ...func(*Report) err
 	}()
 	sealed, err := age.Encrypt(file, recipients...)
 	if err != nil {
-		return nil, fmt.Errorf("backup: encryption: %w", err)
+		return fmt.Errorf("backup: encryption: %w", err)
 	}
-	if report, err = proveParts(io.TeeReader(plain, sealed), nil); err != nil {
-		return nil, err
-	}
-	for _, agrees := range agree {
-		if err = agrees(report); err != nil {
-			return nil, err
-		}
+	if err = write(sealed); err != nil {
+		return err
 	}
 	if err = sealed.Close(); err == nil {
 		err = file.Sync()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("backup: %w", err)
+		return fmt.Errorf("backup: %w", err)
 	}
 	if err = file.Close(); err == nil {
 		err = os.Link(path+unendedSuffix, path) // Unlike Rename, Link replaces nothing.
 	}
 	if err != nil {
-		return nil, fmt.Errorf("backup: %w", err)
+		return fmt.Errorf("backup: %w", err)
 	}
-	return report, errors.Join(os.Remove(path+unendedSuffix), syncFolder(filepath.Dir(path)))
+	return errors.Join(os.Remove(path+unendedSuffix), syncFolder(filepath.Dir(path)))
 }
 
 // openFile opens an encrypted file; plain reads its parts. The caller closes the file.

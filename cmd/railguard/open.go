@@ -14,6 +14,7 @@ import (
 
 	"railguard/cluster"
 	"railguard/cluster/backup"
+	"railguard/cluster/backup/schedule"
 	"railguard/cluster/datadir"
 	"railguard/console"
 	"railguard/console/signin"
@@ -100,7 +101,7 @@ func (s *server) openNode() error {
 	s.api, err = httpapi.New(httpapi.Deps{
 		Flight: operations.Flight{Recorder: s.record, Newest: s.log.newest, Settings: f.shown, Commit: commit()}, Addresses: addresses,
 		Jobs: datadir.NewShelf(filepath.Join(f.data, datadir.JobFolder)), Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
-		Backup: backup.Saver(s.node, f.data), Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
+		Backup: backup.Saver(s.node, f.data), BackupProblem: func() string { return s.copies.Problem() }, Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted, Authorities: f.authorities,
 		GatewayMap: f.gatewayDigest(), Witnesses: f.witness.parsed, LogPolicy: f.witness.policy, WitnessEvery: f.witness.every, Tracer: s.tracer,
 	})
@@ -110,9 +111,20 @@ func (s *server) openNode() error {
 	return s.openFront(secrets)
 }
 
+// openCopies makes the runner of the cluster's own backups.
+func (s *server) openCopies(secrets *seal.Secrets) error {
+	passphrases, err := secrets.BackupPassphrases()
+	s.copies = schedule.New(s.node, s.flags.data, &backup.Keys{Derived: passphrases}, s.log.Logger)
+	return err
+}
+
 // openFront puts the guests in front of the public API.
 func (s *server) openFront(secrets *seal.Secrets) error {
-	door, err := s.flags.signIn.makeDoor(s.enterPerson, secrets, s.publicURL, s.log)
+	err := s.openCopies(secrets)
+	var door *signin.Door
+	if err == nil {
+		door, err = s.flags.signIn.makeDoor(s.enterPerson, secrets, s.publicURL, s.log)
+	}
 	if err == nil {
 		s.front, err = s.flags.addGuests(s.api.Handler(), s.api.AdminHandler(), secrets, door, s.publicURL, s.trustedPermits, s.log)
 	}

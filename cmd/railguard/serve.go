@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"railguard/cluster"
+	"railguard/cluster/backup/schedule"
 	"railguard/cluster/port"
 	"railguard/cluster/recorder"
 	"railguard/edge/retrace"
@@ -157,6 +158,7 @@ type server struct {
 	lists   listKeeper
 	hooks   *webhooks.Dispatcher
 	retro   *retrace.Retro
+	copies  *schedule.Runner
 	bundles *bundleKeeper   // nil: this node writes none.
 	tracer  *tracing.Tracer // nil: no call is traced.
 	public  *http.Server
@@ -246,7 +248,7 @@ func (s *server) nodeDuties() []duty {
 		s.log.Warn("a rehearsal: no webhooks are sent, no witnesses asked, no lists fetched")
 		return nil
 	}
-	duties := []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks()}
+	duties := []duty{s.lists, s.retro, s.api.Witnesses(), s.hooks, s.api.Looks(), s.copies}
 	if s.tracer != nil {
 		duties = append(duties, s.tracer)
 	}
@@ -431,6 +433,7 @@ func (s *server) closeAll() {
 		s.bundles.Stop()
 	}
 	s.api.SetDraining(true)
+	s.copies.Stop()
 	s.lists.Stop()
 	s.retro.Stop()
 	s.api.Witnesses().Stop()

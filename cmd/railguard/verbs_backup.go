@@ -25,6 +25,7 @@ const backupSuffix = ".rgbackup"
 func newBackup() *cobra.Command {
 	cmd := &cobra.Command{Use: "backup", Short: "Take, prove and restore backups", GroupID: "operation", RunE: helpOnly}
 	cmd.AddCommand(newBackupCreate(), newBackupVerify(), newBackupInspect(), newBackupRestore(), newBackupRevocations())
+	cmd.AddCommand(commandTree(backupVerbs, describeBackups)...)
 	return cmd
 }
 
@@ -39,7 +40,7 @@ func (k *backupKeys) defineFlags(cmd *cobra.Command, write bool) {
 		cmd.Flags().StringSliceVar(&k.recipients, "recipient", nil, "public key of age to encrypt to (age1…; repeatable); else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE")
 		return
 	}
-	cmd.Flags().StringVar(&k.identity, "identity", "", "file with the private key of age; else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE")
+	cmd.Flags().StringVar(&k.identity, "identity", "", "file with the private key of age; else the passphrase in RAILGUARD_BACKUP_PASSPHRASE or a file named by RAILGUARD_BACKUP_PASSPHRASE_FILE; else, for the cluster's own backups, RAILGUARD_CLUSTER_SECRET or its file")
 }
 
 func (k *backupKeys) readKeys() (*backup.Keys, error) {
@@ -238,7 +239,7 @@ func newBackupVerify() *cobra.Command {
 hashed; digest, tree head, key set and the checksum of every part must be right. What
 is not is named by its part. It asks no server. Exit codes: 0 whole, 1 not.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := k.readKeys()
+			keys, err := k.readOpeningKeys()
 			if err != nil {
 				return err
 			}
@@ -259,7 +260,7 @@ func newBackupInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect FILE", Short: "Print what a backup file says of itself, unproven", Args: exactArgs(1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := k.readKeys()
+			keys, err := k.readOpeningKeys()
 			if err != nil {
 				return err
 			}
@@ -275,11 +276,12 @@ func newBackupInspect() *cobra.Command {
 }
 
 func newBackupRestore() *cobra.Command {
-	k, order, without := &backupKeys{}, backup.Order{}, false
+	k, order, without, directory := &backupKeys{}, backup.Order{}, false, ""
 	cmd := &cobra.Command{
-		Use: "restore FILE [FILE...]", Short: "Make an empty folder the first node of a new lineage", Args: cobra.MinimumNArgs(1),
+		Use: "restore [FILE...]", Short: "Make an empty folder the first node of a new lineage", Args: cobra.ArbitraryArgs,
 		Long: `Restore a backup into an empty data folder; of a full backup and its incremental ones
-name all, the full one first. No server may run on the folder. Afterwards start the node
+name all, the full one first; or name with --directory the folder of the cluster's own backups:
+the newest full one, its increments and the log's tail behind them are taken. No server may run on the folder. Afterwards start the node
 with the same cluster secret, public URL and flags as before; the others join it with
 empty folders.
 
@@ -303,29 +305,26 @@ that lineage gave out must not be given out again.
 Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 		Example: `  railguard backup restore monday.rgbackup --data /var/lib/railguard --id n1 --cluster 10.0.0.1:8280 --revocations revocations.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 0) == (directory == "") {
+				return usageError("name the files of a backup, or --directory")
+			}
 			if order.Dir == "" || order.ID == "" {
 				return usageError("--data and --id are required")
 			}
 			if (len(order.Revocations) > 0) == without {
 				return usageError("say what was revoked after the backup: --revocations with the file that backup revocations kept or with the data folder of a lost node; if there is none, --without-revocations, and what was revoked since is good again")
 			}
-			keys, err := k.readKeys()
+			keys, err := k.readOpeningKeys()
 			if err != nil {
 				return err
 			}
 			order.Now = time.Now()
-			restored, err := backup.Restore(args, keys, order)
-			if err != nil {
-				return err
-			}
-			for _, refused := range restored.Revoked.Refused {
-				fmt.Fprintln(cmd.ErrOrStderr(), "NOT ended again, do it yourself before callers come:", refused)
-			}
-			return printJSON(cmd.OutOrStdout(), restored)
+			return restoreBackup(cmd, args, directory, keys, order)
 		},
 	}
 	k.defineFlags(cmd, false)
 	flags := cmd.Flags()
+	flags.StringVar(&directory, "directory", "", "folder of backups: take the newest full one, what continues it, and the log's tail")
 	flags.StringSliceVar(&order.Revocations, "revocations", nil, "file that backup revocations kept, or data folder of a lost node (repeatable)")
 	flags.BoolVar(&without, "without-revocations", false, "there is none: what was revoked after the backup is good again")
 	flags.StringVar(&order.Dir, "data", "", "the new node's data folder, empty (required)")
@@ -335,6 +334,25 @@ Where there are data it refuses; --confirm CLUSTER-ID moves them aside.`,
 	flags.StringSliceVar(&order.Ask, "join", nil, "addresses of further nodes that may be alive: its first start asks them, and the members of the backup")
 	flags.Uint16Var(&order.Epoch, "epoch", 0, "number of the epoch of ids (default: the one after the backup's)")
 	return cmd
+}
+
+// restoreBackup restores files, or what a directory holds.
+func restoreBackup(cmd *cobra.Command, files []string, directory string, keys *backup.Keys, order backup.Order) error {
+	if directory != "" {
+		chain, err := backup.FindChain(directory, keys)
+		if err != nil {
+			return err
+		}
+		files, order.Tails = chain.Files, chain.Tails
+	}
+	restored, err := backup.Restore(files, keys, order)
+	if err != nil {
+		return err
+	}
+	for _, refused := range restored.Revoked.Refused {
+		fmt.Fprintln(cmd.ErrOrStderr(), "NOT ended again, do it yourself before callers come:", refused)
+	}
+	return printJSON(cmd.OutOrStdout(), restored)
 }
 
 func printJSON(out io.Writer, v any) error {

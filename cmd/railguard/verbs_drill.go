@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -106,7 +104,7 @@ func (d *drillRun) checkFlags() (*backup.Keys, error) {
 	if d.secret == "" {
 		return nil, usageError("the cluster secret is needed, as in a real restore: set RAILGUARD_CLUSTER_SECRET_FILE (without it no token can be issued or read)")
 	}
-	return d.readKeys()
+	return d.readOpeningKeys()
 }
 
 // runDrill restores a backup, starts a node on it and checks it. It reports failures as
@@ -144,16 +142,18 @@ func (d *drillRun) runDrill(ctx context.Context, keys *backup.Keys) *drillReport
 }
 
 func (d *drillRun) rehearseRestore(ctx context.Context, keys *backup.Keys, r *drillReport) (err error) {
-	if r.Files, err = d.backupFiles(keys); err != nil {
+	files, tails, err := d.findFiles(keys)
+	if err != nil {
 		return err
 	}
+	r.Files = append(append(r.Files, files...), tails...)
 	scratch, err := os.MkdirTemp(d.scratch, "railguard-drill-")
 	if err != nil {
 		return fmt.Errorf("scratch folder: %w", err)
 	}
 	defer d.abandonOnSignal(ctx, scratch)()
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	restored, err := backup.Restore(r.Files, keys, backup.Order{Dir: filepath.Join(scratch, "data"), ID: drillNode, Now: time.Now()})
+	restored, err := backup.Restore(files, keys, backup.Order{Dir: filepath.Join(scratch, "data"), ID: drillNode, Now: time.Now(), Tails: tails})
 	if err != nil {
 		return err
 	}
@@ -178,31 +178,17 @@ func (d *drillRun) rehearseRestore(ctx context.Context, keys *backup.Keys, r *dr
 	return nil
 }
 
-// backupFiles returns the newest backup and the backups that it continues, oldest first.
-func (d *drillRun) backupFiles(keys *backup.Keys) ([]string, error) {
+// findFiles finds the newest backup, the backups that it continues, oldest first, and the tails
+// behind it.
+func (d *drillRun) findFiles(keys *backup.Keys) (files, tails []string, err error) {
 	if d.file != "" {
-		return []string{d.file}, nil
+		return []string{d.file}, nil, nil
 	}
-	all, err := backupsIn(d.directory)
+	chain, err := backup.FindChain(d.directory, keys)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var chain []string
-	cluster := ""
-	for i := len(all) - 1; i >= 0; i-- {
-		manifest, err := backup.Inspect(all[i].path, keys)
-		if err != nil {
-			return nil, err
-		}
-		if cluster = cmp.Or(cluster, manifest.ClusterID); manifest.ClusterID != cluster {
-			continue // It belongs to another cluster that is backed up to the same directory.
-		}
-		if chain = append(chain, all[i].path); manifest.From == 0 {
-			slices.Reverse(chain)
-			return chain, nil
-		}
-	}
-	return nil, fmt.Errorf("%s holds incremental backups alone: the full one before them is missing", d.directory)
+	return chain.Files, chain.Tails, nil
 }
 
 func (d *drillRun) showReport(out io.Writer, r *drillReport) error {

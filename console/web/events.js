@@ -10,6 +10,7 @@ const words = {
   'agent.reinstated': 'Agent reinstated', 'agent.reissued': 'Credential of an agent issued anew', 'agent.retired': 'Agent retired', 'agent.revoked': 'Agent revoked', 'agent.settings': 'Settings of an agent changed', 'agent.suspended': 'Agent suspended', 'agent.whitelist': 'Whitelist of an agent changed',
   'alert.acknowledged': 'Alert acknowledged', 'alert.opened': 'Alert opened',
   'attestation.expiring': 'Attestation ends soon', 'attestation.recorded': 'Agent attested', 'attestation.stale': 'Attestation ended',
+  'backup.drilled': 'Restore of a backup rehearsed', 'backup.schedule_changed': 'Schedule of backups changed', 'backup.taken': 'Backup taken and verified',
   'cleared.added': 'Pair cleared', 'cleared.expired': 'Cleared pair ended', 'cleared.removed': 'Cleared pair taken back',
   'fleet.assigned': 'Agent put into a fleet', 'fleet.created': 'Fleet created', 'fleet.limit_100': 'Fleet reached its daily limit', 'fleet.limit_80': 'Fleet spent 80 % of its daily limit', 'fleet.removed': 'Agent taken out of a fleet', 'fleet.retired': 'Fleet retired', 'fleet.updated': 'Fleet changed', 'fleet.whitelist': 'Whitelist of a fleet changed',
   'clock.confirmed': 'Time confirmed: log time may leap', 'format.raised': 'Format of the log raised',

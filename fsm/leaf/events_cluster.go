@@ -55,6 +55,36 @@ type MemberRemoved struct {
 	Incarnation string `leaf:"incarnation"`
 }
 
+// BackupScheduled is the schedule of the cluster's own backups from then on; without a folder there
+// is none. Spans are seconds.
+type BackupScheduled struct {
+	Folder    string `leaf:"folder,omitempty" event:"1" doc:"as each node sees it; absent: the schedule ended"`
+	Full      uint32 `leaf:"fullSeconds,omitempty" event:"2"`
+	Increment uint32 `leaf:"incrementSeconds,omitempty" event:"3"`
+	Tail      uint32 `leaf:"tailSeconds,omitempty" event:"4" doc:"how often the newest entries of the log are shipped"`
+	Drill     uint32 `leaf:"drillSeconds,omitempty" event:"5"`
+	Keep      uint16 `leaf:"keep,omitempty" event:"6" doc:"so many full backups stay, each with what continues it"`
+}
+
+// BackupTaken is a copy that was verified after it was written.
+type BackupTaken struct {
+	File   string   `leaf:"file" event:"1"`
+	Node   string   `leaf:"node" event:"2"`
+	Bytes  uint64   `leaf:"bytes" event:"3"`
+	First  uint64   `leaf:"firstLeaf" event:"4"`
+	End    uint64   `leaf:"endLeaf" event:"5" doc:"the leaf after its last one"`
+	Digest [32]byte `leaf:"fileDigest" event:"6"`
+	Full   bool     `leaf:"full" event:"7"`
+}
+
+// BackupDrilled is how the rehearsal of a restore ended.
+type BackupDrilled struct {
+	Node   string `leaf:"node" event:"1"`
+	Files  uint32 `leaf:"files" event:"2"`
+	Leaves uint64 `leaf:"leaves" event:"3"`
+	Failed string `leaf:"failed,omitempty" event:"4" doc:"why; absent: all came back"`
+}
+
 // Resealed counts the values that were sealed again.
 type Resealed struct {
 	Values uint32 `leaf:"values" doc:"so many were sealed anew under another cluster secret"`

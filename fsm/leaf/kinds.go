@@ -59,6 +59,10 @@ const (
 	KindPasskeyRemoved = "passkey.removed"
 	KindPersonEnded    = "person.ended"
 
+	KindBackupSchedule = "backup.schedule_changed"
+	KindBackupTaken    = "backup.taken"
+	KindBackupDrilled  = "backup.drilled"
+
 	KindResealed = "cluster.resealed" // Values were sealed again under another cluster secret.
 )
 

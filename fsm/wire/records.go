@@ -58,10 +58,11 @@ const (
 	KindPasskey
 	KindPersonEnd
 	KindSecondLook
+	KindBackups
 )
 
 // KindNewest is the highest kind that this binary knows.
-const KindNewest = KindSecondLook
+const KindNewest = KindBackups
 
 // Idem is a caller's Idempotency-Key: a hash of the key, scoped by owner and path, and a hash
 // of the body. The zero value means that no key was given.

@@ -22,7 +22,7 @@ func bodies() map[Kind]any {
 		KindSettings: &Settings{}, KindAttest: &Attest{}, KindStatus: &Status{}, KindOwnership: &Ownership{}, KindDisposition: &Disposition{},
 		KindQueue: &Queue{}, KindListChunk: &ListChunk{}, KindListActivate: &ListActivate{}, KindPolicy: &PolicyPut{}, KindWhitelist: &WhitelistPut{},
 		KindAPIKey: &APIKeyPut{}, KindSigningKey: &SigningKeyPut{}, KindCleared: &ClearedPut{}, KindClock: &Clock{}, KindFormat: &FormatRaise{}, KindNote: &Note{}, KindMember: &Member{}, KindLogKey: &LogKeyPut{}, KindMatcher: &Matcher{},
-		KindHold: &Hold{}, KindWithdraw: &Withdraw{}, KindAlert: &Alert{}, KindSAR: &SAR{}, KindWebhook: &WebhookPut{}, KindDelivery: &Delivery{}, KindRetro: &Retro{}, KindRestored: &Restored{}, KindReseal: &Reseal{}, KindLooks: &Looks{}, KindConfirm: &Confirm{}, KindOperatorLimit: &OperatorLimit{}, KindTime: &TimeConfirm{}, KindRetire: &Retire{}, KindSanctions: &SanctionsCase{}, KindPay: &Pay{}, KindWork: &Work{}, KindDraft: &Draft{}, KindSignIn: &SignIn{}, KindPasskey: &PasskeyPut{}, KindPersonEnd: &PersonEnd{}, KindSecondLook: &SecondLook{},
+		KindHold: &Hold{}, KindWithdraw: &Withdraw{}, KindAlert: &Alert{}, KindSAR: &SAR{}, KindWebhook: &WebhookPut{}, KindDelivery: &Delivery{}, KindRetro: &Retro{}, KindRestored: &Restored{}, KindReseal: &Reseal{}, KindLooks: &Looks{}, KindConfirm: &Confirm{}, KindOperatorLimit: &OperatorLimit{}, KindTime: &TimeConfirm{}, KindRetire: &Retire{}, KindSanctions: &SanctionsCase{}, KindPay: &Pay{}, KindWork: &Work{}, KindDraft: &Draft{}, KindSignIn: &SignIn{}, KindPasskey: &PasskeyPut{}, KindPersonEnd: &PersonEnd{}, KindSecondLook: &SecondLook{}, KindBackups: &Backups{},
 	}
 }
 

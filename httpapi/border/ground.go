@@ -54,7 +54,7 @@ var groundOfRoute = map[string]Ground{
 	"POST /v1/ofac/{id}/rollback": GroundLog, "POST /v1/ofac/rollback": GroundLog,
 	"POST /admin/keys": GroundLog, "DELETE /admin/keys/{id}": GroundLog, "POST /admin/keys/{id}/rotate": GroundLog, "POST /admin/keys/{id}/end-sessions": GroundLog,
 	"POST /admin/log-key/rotate": GroundLog, "POST /admin/signing-key/rotate": GroundLog, "POST /admin/signing-keys/{kid}/revoke": GroundLog,
-	"POST /admin/cluster-secret/reseal": GroundLog, "POST /v1/cluster/matcher": GroundLog, "POST /v1/cluster/format": GroundLog,
+	"POST /admin/cluster-secret/reseal": GroundLog, "POST /v1/cluster/matcher": GroundLog, "POST /v1/cluster/backups": GroundLog, "POST /v1/cluster/format": GroundLog,
 
 	"GET /v1/cluster/status": GroundNode, "GET /v1/cluster/peers": GroundNode, "GET /v1/cluster/leader": GroundNode,
 	"POST /v1/cluster/admit": GroundNode, "POST /v1/cluster/confirm-time": GroundNode, "POST /v1/cluster/demote": GroundNode,

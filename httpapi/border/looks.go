@@ -119,7 +119,15 @@ func (c *Request) noteLook(look string) {
 	if kind == 0 || row == 0 && kind != wire.LookAdminToken {
 		return
 	}
-	l.count(lookKey{hour: hourOf(c.border.keyTime()), key: row, kind: kind}, c.border.ClientAddress(c.r), c.Judge.Probe)
+	address := c.border.ClientAddress(c.r)
+	if kind == wire.LookExport { // All that the institution has leaves the cluster: told at once, beside the leaf of the hour.
+		subject := ""
+		if keys := c.Settings().Keys; row != 0 && int(row) <= len(keys) {
+			subject = keys[row-1].Subject().String()
+		}
+		c.Log().Info("data of the institution is given out", "path", c.r.URL.Path, "keyId", c.KeyID(), "subject", subject, "address", address.String(), "requestId", c.Asked.RequestID)
+	}
+	l.count(lookKey{hour: hourOf(c.border.keyTime()), key: row, kind: kind}, address, c.Judge.Probe)
 }
 
 // count counts a look, and wakes the sender if it is due. Dry runs also count the listed parties

@@ -185,7 +185,7 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindVerb: {
 		"POST /v1/cluster/demote", "POST /v1/cluster/drain", "POST /v1/cluster/admit", "GET /v1/cluster/leader", "GET /v1/cluster/peers",
-		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/confirm-time", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
+		"POST /v1/cluster/promote", "POST /v1/cluster/remove", "GET /v1/cluster/status", "POST /v1/cluster/matcher", "POST /v1/cluster/format", "POST /v1/cluster/confirm-time", "GET /v1/cluster/backups", "POST /v1/cluster/backups", "POST /v1/cluster/transfer-leader", "POST /admin/keys",
 		"DELETE /admin/keys/{id}", "POST /admin/keys/{id}/rotate", "POST /admin/keys/{id}/end-sessions", "POST /admin/keys/{id}/reinstate", "POST /admin/keys/{id}/end-person", "POST /admin/passkeys", "DELETE /admin/passkeys/{id}", "POST /admin/log-key/rotate", "GET /admin/debug", "GET /admin/log-level", "POST /admin/log-level", "POST /admin/signing-key/rotate",
 		"GET /v1/reconciliations", "GET /v1/reconciliations/{id}", "GET /admin/cluster-secret", "POST /admin/cluster-secret/reseal", "GET /admin/signing-keys", "POST /admin/signing-keys/{kid}/revoke",
 	},

@@ -292,6 +292,32 @@ var operationsOperations = []Operation{
 		Codes:    Codes{409: "invalid_transition", 422: "unknown_field missing_field invalid_field"},
 	},
 	{
+		Name: "showBackups", Route: "GET /v1/cluster/backups", Tag: "cluster", Scope: Institution, Roles: "admin",
+		Summary:    "The cluster's own backups: schedule, newest verified copies, last rehearsal",
+		Parameters: "consistency timeout minIndex",
+		Answers:    []Answer{{Status: 200, Of: Backups{}}},
+	},
+	{
+		Name: "scheduleBackups", Route: "POST /v1/cluster/backups", Tag: "cluster", Scope: Institution, Roles: "admin",
+		Summary:    "Let the cluster copy itself to a folder, or end it",
+		Text:       "The node that leads writes full copies, increments and the log's newest entries, encrypted with a key made from the cluster secret, and reads each back.",
+		Parameters: "timeout minIndex idempotencyKey",
+		Body: &Body{Of: struct {
+			Folder    *string `json:"folder,omitempty" length:"-FieldMax" doc:"Absolute path of a folder, as each node sees it; required unless off"`
+			Full      *string `json:"full,omitempty" length:"-FieldMax" doc:"How often a full copy, 24h unless given"`
+			Increment *string `json:"increment,omitempty" length:"-FieldMax" doc:"How often an increment, 1h unless given"`
+			Tail      *string `json:"tail,omitempty" length:"-FieldMax" doc:"How often the newest entries of the log, 10s unless given; 1s to 1m"`
+			Drill     *string `json:"drill,omitempty" length:"-FieldMax" doc:"How often a restore is rehearsed, 24h unless given; 0s: never"`
+			Keep      *int64  `json:"keep,omitempty" doc:"So many full copies stay, 7 unless given; each with what continues it"`
+			Off       *bool   `json:"off,omitempty" doc:"End the schedule; the files stay"`
+			Reason    *string `json:"reason,omitempty" length:"-TextMax"`
+			Actor     *string `json:"actor,omitempty" length:"-FieldMax"`
+		}{}, Example: `{"folder": "/mnt/backups", "full": "24h", "increment": "1h", "tail": "10s", "keep": 7}`},
+		Answers:  []Answer{{Status: 200, Of: BackupsScheduled{}, Headers: "Replayed"}},
+		Refusals: "409",
+		Codes:    Codes{422: "unknown_field missing_field invalid_field"},
+	},
+	{
 		Name: "advanceClock", Route: "POST /v1/test/clock", Tag: "cluster", Scope: Institution, Roles: "ops",
 		Summary:    "Move the clock of a development cluster",
 		Parameters: "timeout minIndex idempotencyKey",

@@ -93,6 +93,55 @@ type MatcherChange struct {
 	ActorKeyID             string  `json:"actorKeyId,omitempty"`
 }
 
+type BackupsScheduled struct {
+	Folder     string  `json:"folder,omitempty" doc:"As each node sees it; absent: the schedule ended"`
+	Full       int64   `json:"fullSeconds,omitempty"`
+	Increment  int64   `json:"incrementSeconds,omitempty"`
+	Tail       int64   `json:"tailSeconds,omitempty"`
+	Drill      int64   `json:"drillSeconds,omitempty"`
+	Keep       int64   `json:"keep,omitempty"`
+	ChangedAt  Time    `json:"changedAt,omitempty"`
+	Reason     *string `json:"reason,omitempty"`
+	Actor      *string `json:"actor,omitempty"`
+	EventID    string  `json:"eventId,omitempty"`
+	ActorKeyID string  `json:"actorKeyId,omitempty"`
+}
+
+type Backups struct {
+	Schedule *BackupSchedule `json:"schedule,omitempty" doc:"Absent: there is none"`
+	Newest   *BackupCopy     `json:"newest,omitempty" doc:"The newest copy that was read back"`
+	Full     *BackupCopy     `json:"full,omitempty" doc:"The newest full one"`
+	Drill    *BackupDrill    `json:"drill,omitempty" doc:"The last rehearsal of a restore"`
+	Problems []string        `json:"problems" doc:"What is wrong now, one sentence each"`
+}
+
+type BackupSchedule struct {
+	Folder    string `json:"folder"`
+	Full      int64  `json:"fullSeconds"`
+	Increment int64  `json:"incrementSeconds"`
+	Tail      int64  `json:"tailSeconds"`
+	Drill     int64  `json:"drillSeconds" doc:"0: restores are not rehearsed"`
+	Keep      int64  `json:"keep"`
+}
+
+type BackupCopy struct {
+	At     Time   `json:"takenAt"`
+	File   string `json:"file"`
+	Node   string `json:"node"`
+	Bytes  int64  `json:"bytes"`
+	First  int64  `json:"firstLeaf" doc:"0: it is full"`
+	End    int64  `json:"endLeaf"`
+	SHA256 string `json:"sha256"`
+}
+
+type BackupDrill struct {
+	At     Time   `json:"drilledAt"`
+	Node   string `json:"node"`
+	Files  int64  `json:"files"`
+	Leaves int64  `json:"leaves"`
+	Failed string `json:"failed,omitempty" doc:"Absent: all came back"`
+}
+
 type TimeConfirmation struct {
 	LeapExpiresAt Time     `json:"leapExpiresAt,omitempty"`
 	Unchanged     bool     `json:"unchanged,omitempty"`

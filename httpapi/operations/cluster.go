@@ -70,7 +70,7 @@ func (o *Room) showClusterStatus(c *border.Request) (border.Answer, error) {
 	status := o.deps.Operations.Status(c.Context())
 	status.Log, status.Secret = o.deps.LogStatus(c.Context()), o.secretStatus(c)
 	status.GatewayMap = o.deps.GatewayMap
-	status.Warnings = append(slices.Clip(status.Warnings), o.deps.Overdue()...)
+	status.Warnings = append(slices.Clip(status.Warnings), append(o.deps.Overdue(), o.backupWarnings(c)...)...)
 	return replyJSON(c, status)
 }
 

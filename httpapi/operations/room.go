@@ -17,25 +17,26 @@ import (
 
 // Deps is what the room needs from the rest of the program.
 type Deps struct {
-	Operations Operations
-	Proposer   border.Proposer
-	Published  border.Published
-	Records    border.Records
-	Node       string
-	Secrets    *seal.Secrets
-	Logger     *slog.Logger
-	Intake     Intake
-	Gauges     *metrics.Set
-	LogStatus  func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
-	Quorum     func(ctx context.Context) string            // Says that the log's quorum of witnesses is not met; "": it is, or none is demanded.
-	Overdue    func() []string                             // Says which rails were not reconciled for longer than the policy allows.
-	Version    string
-	LogLevel   *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
-	GatewayMap string         // SHA-256 of this node's map for gateways, in hex; "": none.
-	Flight     Flight
-	Asker      Asker       // nil: there are no other nodes.
-	Backup     BackupSaver // nil: this server gives no backups.
-	Ephemeral  bool        // This is a throw-away development node. Its health answer says that the signing key will not last.
+	Operations    Operations
+	Proposer      border.Proposer
+	Published     border.Published
+	Records       border.Records
+	Node          string
+	Secrets       *seal.Secrets
+	Logger        *slog.Logger
+	Intake        Intake
+	Gauges        *metrics.Set
+	LogStatus     func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
+	Quorum        func(ctx context.Context) string            // Says that the log's quorum of witnesses is not met; "": it is, or none is demanded.
+	Overdue       func() []string                             // Says which rails were not reconciled for longer than the policy allows.
+	Version       string
+	LogLevel      *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
+	GatewayMap    string         // SHA-256 of this node's map for gateways, in hex; "": none.
+	Flight        Flight
+	Asker         Asker         // nil: there are no other nodes.
+	Backup        BackupSaver   // nil: this server gives no backups.
+	BackupProblem func() string // Says why the cluster's own backups fail here; nil: this server runs none.
+	Ephemeral     bool          // This is a throw-away development node. Its health answer says that the signing key will not last.
 }
 
 // Intake admits calls; the node closes it before it stops.
@@ -62,8 +63,8 @@ func Open(deps Deps) *Room {
 // Table returns what the room gives the border.
 func (o *Room) Table() border.Room {
 	return border.Room{
-		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.statusListRoutes(), []border.Route{testClockRoute()}, ownKeyRoutes()), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
-		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock, "clock.confirmed": renderTime, "key.created": renderKey, "key.rotated": renderKey, "key.reinstated": renderKey, leaf.KindPasskeyAdded: renderPasskey, leaf.KindPasskeyRemoved: renderPasskey, leaf.KindPersonEnded: renderPersonEnd},
+		Public: border.ConcatRoutes(o.healthRoutes(), o.clusterRoutes(), documentRoutes(), o.backupRoutes(), o.statusListRoutes(), []border.Route{testClockRoute()}, ownKeyRoutes()), Admin: o.adminRoutes(), Bodies: operationsBodies, Queries: operationsQueries,
+		Renderers: map[string]border.Renderer{"matcher.raised": renderMatcher, "format.raised": renderFormat, "clock.advanced": renderClock, "clock.confirmed": renderTime, leaf.KindBackupSchedule: renderBackups, "key.created": renderKey, "key.rotated": renderKey, "key.reinstated": renderKey, leaf.KindPasskeyAdded: renderPasskey, leaf.KindPasskeyRemoved: renderPasskey, leaf.KindPersonEnded: renderPersonEnd},
 	}
 }
 

@@ -206,5 +206,5 @@ release-check: ## Build a release twice, the second time in another folder with 
 	$(MAKE) --no-print-directory release DIST=$$work/first KEY=$$work/key UNLOCKED=yes && \
 	$(TOOL) minisign -V -p $$work/key.pub -m $$work/first/SHA256SUMS && \
 	mkdir $$work/source && git ls-files -z | tar -c --null -T - | tar -x -C $$work/source && \
-	GOCACHE=$$work/cache $(MAKE) --no-print-directory -C $$work/source release DIST=$$work/second && \
+	GOCACHE=$$work/cache $(MAKE) --no-print-directory -C $$work/source release COMMIT=$(COMMIT) DIST=$$work/second && \
 	diff $$work/first/SHA256SUMS $$work/second/SHA256SUMS && echo "the same bytes twice"

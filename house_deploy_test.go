@@ -234,7 +234,7 @@ func TestPromtoolTakesTheAlerts(t *testing.T) {
 
 func TestSystemdTakesTheUnit(t *testing.T) {
 	unit := text(t, "deploy/systemd/railguard.service")
-	for _, line := range []string{"RestartPreventExitStatus=64", "StartLimitIntervalSec=0", "Restart=always", "Type=notify", "WatchdogSec=60", "TimeoutStartSec=infinity", "NoNewPrivileges=yes", "ProtectSystem=strict", "KillSignal=SIGTERM"} {
+	for _, line := range []string{"RestartPreventExitStatus=64", "StartLimitIntervalSec=0", "Restart=always", "Type=notify", "WatchdogSec=60", "TimeoutStartSec=infinity", "NoNewPrivileges=yes", "ProtectSystem=strict", "ReadWritePaths=-/mnt/backups", "KillSignal=SIGTERM"} {
 		require.Contains(t, unit, "\n"+line+"\n")
 	}
 	for _, waits := range []string{"time-sync.target", "systemd-time-wait-sync.service", "chrony-wait.service"} { // The target alone waits for nothing.

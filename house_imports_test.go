@@ -34,7 +34,7 @@ var importLaw = map[string][]string{
 	"client/afternoon":            {"client"},
 	"cluster":                     {"cluster/datadir", "cluster/nodekey", "cluster/timing", "cluster/port", "cluster/recorder", "cluster/report", "engine", "fsm", "fsm/wire", "audit", "audit/keyindex", "ofac"},
 	"cluster/backup":              {"cluster/datadir", "cluster/nodekey", "cluster/port", "cluster/recovery", "audit", "audit/merkle", "engine", "engine/jws", "fsm", "fsm/wire"},
-	"cluster/backup/schedule":     {"cluster/backup", "fsm", "fsm/wire", "engine"},
+	"cluster/backup/schedule":     {"cluster/backup", "cluster/datadir", "fsm", "fsm/wire", "engine"},
 	"cluster/datadir":             {"cluster/nodekey", "cluster/timing", "engine"},
 	"cluster/nodekey":             {},
 	"cluster/port":                {"cluster/nodekey", "cluster/report", "engine", "fsm/wire"},

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 const useFresh = 2 * time.Second
 
 // keyUse is what this node tells the others in its answers to pings: the use of API keys here,
-// and what witnesses cosigned.
+// what witnesses cosigned, and why backups fail.
 type keyUse struct {
 	told     atomic.Pointer[toldUse]
 	cosigned atomic.Pointer[report.Cosigned]
+	backup   atomic.Pointer[string] // Why the cluster's own backups fail here.
 }
 
 type toldUse struct {
@@ -31,6 +33,37 @@ func (u *keyUse) recentUse() []report.KeyUse {
 		return nil
 	}
 	return told.use
+}
+
+// backupProblemMax bounds what the others are told, in bytes.
+const backupProblemMax = 1 << 10
+
+func (u *keyUse) backupProblem() string {
+	if said := u.backup.Load(); said != nil {
+		return *said
+	}
+	return ""
+}
+
+// TellBackup sets why the cluster's own backups fail on this node, which the others are told; "":
+// they do not.
+func (n *Node) TellBackup(problem string) {
+	problem = strings.ToValidUTF8(problem[:min(len(problem), backupProblemMax)], "")
+	n.use.backup.Store(&problem)
+}
+
+// BackupProblems says why the cluster's own backups fail, by this node and by the others that
+// answer.
+func (b *Neighbours) BackupProblems() (all []string) {
+	if said := b.node.use.backupProblem(); said != "" {
+		all = append(all, said)
+	}
+	for _, s := range b.newestAnswers() {
+		if said := s.pong.Backup; said != "" && len(said) <= backupProblemMax {
+			all = append(all, said)
+		}
+	}
+	return all
 }
 
 // Neighbours exchanges data between nodes outside the log.

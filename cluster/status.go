@@ -187,7 +187,7 @@ func (n *Node) makePong() *port.Pong {
 		FormatMax: uint16(engine.FormatNewest), Leads: n.replica.opened.Load() != 0 && !n.storage.Standing(),
 		Healthy: self.Healthy, Member: len(n.replica.listServers()) > 0 || settings.Genesis != nil,
 		Expect: n.config.BootstrapExpect, Address: n.greeter.address.String(),
-		Missing: n.history.busy.Load(), Use: n.use.recentUse(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Low: n.disk.isLow(),
+		Missing: n.history.busy.Load(), Use: n.use.recentUse(), Cosigned: n.use.cosigned.Load(), Process: n.greeter.process, Backup: n.use.backupProblem(), Low: n.disk.isLow(),
 		Tables: n.lists.nameTables(), Matchers: self.Matchers, LogTime: n.clocks.evenTime(),
 	}
 	if settings.Genesis != nil {

@@ -21,7 +21,7 @@ func (m *core) applyBackups(b *wire.Backups, r *wire.Result) {
 	switch {
 	case b.Op == wire.BackupsSet && b.Schedule.IsSound(m.limits.FieldBytes):
 		s := *b.Schedule
-		state.Schedule = &s
+		state.Schedule, state.Since = &s, m.now
 		kind, event = leaf.KindBackupSchedule, leaf.BackupScheduled{Folder: s.Folder, Full: s.Full, Increment: s.Increment, Tail: s.Tail, Drill: s.Drill, Keep: s.Keep}
 	case b.Op == wire.BackupsOff:
 		state.Schedule = nil

@@ -54,7 +54,7 @@ type Deps struct {
 	JoinList       rulebook.ListJoiner    // nil: this node changes no lists beside OFAC's.
 	LoadList       rulebook.ListLoader    // nil: this node takes no list uploads.
 	Backup         operations.BackupSaver // nil: this server gives no backups.
-	BackupProblem  func() string          // Says why the cluster's own backups fail here; nil: this server runs none.
+	BackupProblems func() []string        // Says why the cluster's own backups fail; nil: this server runs none.
 	Webhooks       *webhooks.Sender       // nil: this node sends none.
 	GatewayMap     string                 // SHA-256 of this node's map for gateways, in hex; "": none.
 	Ephemeral      bool                   // This is a throw-away development node. Its health answer says that the signing key will not last.
@@ -126,7 +126,7 @@ func New(deps Deps) (*API, error) {
 	gauges := metrics.NewSet()
 	a.house = operations.Open(operations.Deps{
 		Operations: deps.Operations, Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Node: deps.Node, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning, Overdue: a.rails.Overdue,
-		Version: deps.Version, Flight: deps.Flight, Asker: deps.Relay, LogLevel: deps.LogLevel, Backup: deps.Backup, BackupProblem: deps.BackupProblem, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
+		Version: deps.Version, Flight: deps.Flight, Asker: deps.Relay, LogLevel: deps.LogLevel, Backup: deps.Backup, BackupProblems: deps.BackupProblems, GatewayMap: deps.GatewayMap, Ephemeral: deps.Ephemeral,
 	})
 	front.RegisterGauges(gauges)
 	a.evidence.RegisterGauges(gauges)

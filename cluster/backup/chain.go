@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"railguard/engine"
 )
 
 // Suffixes of the names of files in a folder of backups.
@@ -65,16 +67,35 @@ func FindChain(dir string, keys *Keys) (*Chain, error) {
 		if one.says.From == 0 {
 			slices.Reverse(c.Files)
 			slices.Reverse(c.Says)
+			if err := c.checkGaps(copies); err != nil {
+				return nil, err
+			}
 			return c, c.findTails(dir, keys)
 		}
 	}
 	if len(c.Files) > 0 {
 		return nil, fmt.Errorf("%w: %s holds incremental backups alone: the full one before them is missing", ErrNoChain, dir)
 	}
+	return nil, errors.Join(fmt.Errorf("%w: %s", ErrNoChain, dir), joinUnopened(copies))
+}
+
+// checkGaps refuses copies between which one is missing, and names what cannot be opened: it may
+// be that one.
+func (c *Chain) checkGaps(copies []copied) error {
+	for i := 1; i < len(c.Says); i++ {
+		if before := &c.Says[i-1]; c.Says[i].From > before.TreeSize {
+			return errors.Join(fmt.Errorf("backup: %s begins at leaf %d, and %s before it ends at %d: a file between is missing; to restore up to %s, move what is behind %s out of the folder",
+				filepath.Base(c.Files[i]), c.Says[i].From, filepath.Base(c.Files[i-1]), before.TreeSize, before.LogTime, filepath.Base(c.Files[i-1])), joinUnopened(copies))
+		}
+	}
+	return nil
+}
+
+func joinUnopened(copies []copied) (err error) {
 	for i := range copies {
 		err = errors.Join(err, copies[i].err)
 	}
-	return nil, errors.Join(fmt.Errorf("%w: %s", ErrNoChain, dir), err)
+	return err
 }
 
 // copied is a backup in a folder.
@@ -117,7 +138,7 @@ func (c *Chain) findTails(dir string, keys *Keys) error {
 		path := filepath.Join(dir, entry.Name())
 		head, err := InspectTail(path, keys)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; what is before it ends at entry %d, log time %s: to restore up to there, move it out of the folder", err, c.Last, engine.Time(c.Since))
 		}
 		if head.ClusterID != c.Newest().ClusterID || head.Lineage != c.Newest().Lineage {
 			continue
@@ -163,13 +184,58 @@ func Thin(dir string, keys *Keys, cluster string, keep int, kept ...string) (gon
 	entries, listErr := os.ReadDir(dir)
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		_, last, ok := parseTailName(entry.Name())
-		if !ok || last > all[len(all)-2].says.Index {
+		if _, _, ok := parseTailName(entry.Name()); !ok {
 			continue
 		}
-		if head, err := InspectTail(path, keys); err == nil && head.ClusterID == cluster {
+		if head, err := InspectTail(path, keys); err == nil && head.ClusterID == cluster && isHeld(head, all, from) {
 			remove(path)
 		}
 	}
 	return gone, errors.Join(err, listErr)
+}
+
+// isHeld reports whether no restore needs a tail: the last copy but one has its entries, or no copy
+// of its lineage is left. A copy of another lineage, made after a restore, proves nothing of it.
+func isHeld(head *EntriesHead, all []copied, from int) bool {
+	ofLineage := func(c copied) bool { return c.says.Lineage == head.Lineage }
+	last := all[len(all)-2].says
+	return last.Lineage == head.Lineage && head.Last <= last.Index || !slices.ContainsFunc(all[from:], ofLineage)
+}
+
+const (
+	damagedSuffix = ".damaged"
+	damagedKept   = 2         // So many copies that did not read back stay, for whoever looks into it.
+	brokenOffAge  = time.Hour // A file to which nobody wrote for so long is not written any more.
+)
+
+// SetAside renames a copy that did not read back as it was written.
+func SetAside(path string) error { return os.Rename(path, path+damagedSuffix) }
+
+// Sweep deletes what copies left that broke off, and all but the newest copies that were set aside:
+// neither a node that is killed again and again nor a bad disk fills the folder with them.
+func Sweep(dir string, now time.Time) (err error) {
+	entries, err := os.ReadDir(dir) // In the order of names, which is that of time.
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	damaged := 0
+	for _, entry := range slices.Backward(entries) {
+		name, unended := strings.CutSuffix(entry.Name(), unendedSuffix)
+		name, aside := strings.CutSuffix(name, damagedSuffix)
+		if !strings.HasPrefix(name, "railguard-") || !strings.HasSuffix(name, FileSuffix) && !strings.HasSuffix(name, TailSuffix) {
+			continue
+		}
+		remove := false
+		if unended {
+			info, infoErr := entry.Info()
+			remove = infoErr == nil && now.Sub(info.ModTime()) > brokenOffAge
+		} else if aside {
+			damaged++
+			remove = damaged > damagedKept
+		}
+		if remove {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return err
 }

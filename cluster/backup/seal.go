@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,50 @@ type Keys struct {
 	// nodes encrypt and open the cluster's own backups, and nobody else needs a key for a restore
 	// but the secret that it needs anyway.
 	Derived []string
+
+	until context.Context // When it ends, so does the reading and writing of files. nil: it never does.
+}
+
+// Until returns the same keys, with which files are read and written until ctx ends: a node that
+// stops, or leads no more, does not finish a copy of hours.
+func (k *Keys) Until(ctx context.Context) *Keys {
+	bounded := *k
+	bounded.until = ctx
+	return &bounded
+}
+
+// untilReader ends with its context.
+type untilReader struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (u *untilReader) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.from.Read(p)
+}
+
+// disk is where a file is written. It keeps the first error: whoever reads along may only see that
+// something was cut.
+type disk struct {
+	ctx context.Context // nil: it never ends.
+	to  io.Writer
+	err error
+}
+
+func (d *disk) Write(p []byte) (n int, err error) {
+	if d.ctx != nil {
+		err = d.ctx.Err()
+	}
+	if err == nil {
+		n, err = d.to.Write(p)
+	}
+	if d.err == nil {
+		d.err = err
+	}
+	return n, err
 }
 
 // derivedWork is the work factor of a derived passphrase, as a power of two. Its 32 random bytes
@@ -138,26 +183,49 @@ func writeSealed(path string, keys *Keys, write func(sealed io.Writer) error) (e
 			err = errors.Join(err, file.Close(), os.Remove(path+unendedSuffix))
 		}
 	}()
-	sealed, err := age.Encrypt(file, recipients...)
+	to := &disk{ctx: keys.until, to: file}
+	sealed, err := age.Encrypt(to, recipients...)
 	if err != nil {
 		return fmt.Errorf("backup: encryption: %w", err)
 	}
-	if err = write(sealed); err != nil {
-		return err
+	if err = write(sealed); err == nil {
+		err = sealed.Close()
 	}
-	if err = sealed.Close(); err == nil {
+	if to.err != nil {
+		return fmt.Errorf("backup: %s cannot be written: %w", filepath.Base(path), to.err)
+	}
+	if err == nil {
 		err = file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("backup: %w", err)
+		return err
 	}
 	if err = file.Close(); err == nil {
-		err = os.Link(path+unendedSuffix, path) // Unlike Rename, Link replaces nothing.
+		err = giveName(path)
 	}
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	return errors.Join(os.Remove(path+unendedSuffix), syncFolder(filepath.Dir(path)))
+	return syncFolder(filepath.Dir(path))
+}
+
+// linkFile is os.Link, where a test does not say otherwise.
+var linkFile = os.Link
+
+// giveName gives a finished file its name. Unlike Rename, Link replaces nothing; a mount that knows
+// no second name of a file, as those of object stores and of Windows servers, gets a Rename after a look.
+func giveName(path string) error {
+	err := linkFile(path+unendedSuffix, path)
+	switch {
+	case err == nil:
+		return os.Remove(path + unendedSuffix)
+	case errors.Is(err, os.ErrExist):
+		return err
+	}
+	if _, there := os.Lstat(path); there == nil {
+		return fmt.Errorf("%s exists already", path)
+	}
+	return os.Rename(path+unendedSuffix, path)
 }
 
 // openFile opens an encrypted file; plain reads its parts. The caller closes the file.
@@ -169,7 +237,11 @@ func openFile(path string, keys *Keys) (file *os.File, plain io.Reader, err erro
 	if file, err = os.Open(path); err != nil {
 		return nil, nil, fmt.Errorf("backup: %w", err)
 	}
-	plain, err = age.Decrypt(file, identities...)
+	var from io.Reader = file
+	if keys.until != nil {
+		from = &untilReader{keys.until, file}
+	}
+	plain, err = age.Decrypt(from, identities...)
 	if err == nil {
 		return file, plain, nil
 	}

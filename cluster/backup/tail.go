@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -119,15 +120,15 @@ func readTail(from *bufio.Reader, visit func(index, term uint64, data []byte) er
 		if index <= last || index > head.Last || size > tailEntryMax {
 			return nil, fmt.Errorf("entry %d of %d bytes is not in its place", index, size)
 		}
-		data := make([]byte, size)
-		if _, err := io.ReadFull(from, data); err != nil {
+		var data bytes.Buffer // It grows with what is there, whatever a damaged length says.
+		if _, err := io.CopyN(&data, from, int64(size)); err != nil {
 			return nil, err
 		}
 		last = index
 		if visit == nil {
 			continue
 		}
-		if err := visit(index, term, data); err != nil {
+		if err := visit(index, term, data.Bytes()); err != nil {
 			return nil, err
 		}
 	}
@@ -158,8 +159,10 @@ func readTailHead(from *bufio.Reader) (*EntriesHead, error) {
 // applyTails applies tails to the restored state, and brings the report up to it.
 func (r *restoring) applyTails(paths []string, keys *Keys, report *Report) error {
 	for _, path := range paths {
+		view := r.machine.Freeze()
 		if err := r.applyTail(path, keys, report); err != nil {
-			return err
+			return fmt.Errorf("%w; what is before this tail ends at entry %d, log time %s: to restore up to there, move it and the tails behind it out of the folder, empty %s, and begin again",
+				err, view.Index, view.Time, r.order.Dir)
 		}
 	}
 	if len(paths) == 0 {
@@ -177,8 +180,19 @@ func (r *restoring) applyTails(paths []string, keys *Keys, report *Report) error
 func (r *restoring) applyTail(path string, keys *Keys, report *Report) error {
 	name := filepath.Base(path)
 	view := r.machine.Freeze()
+	head, err := InspectTail(path, keys)
+	switch {
+	case err != nil:
+		return err
+	case head.ClusterID != report.ClusterID || head.Lineage != report.Lineage:
+		return fmt.Errorf("%s: it is of cluster %s and lineage %q, and the backup of %s and %q", name, head.ClusterID, head.Lineage, report.ClusterID, report.Lineage)
+	case head.First > view.Index+1:
+		return fmt.Errorf("%s: it begins at entry %d, and what was restored before it ends at %d: a file between is missing", name, head.First, view.Index)
+	case head.Last <= view.Index:
+		return nil // The backup, or the tail before, has all of it.
+	}
 	var out fsm.Effects
-	head, err := ReadTail(path, keys, func(index, term uint64, data []byte) error {
+	_, err = ReadTail(path, keys, func(index, term uint64, data []byte) error {
 		if index <= view.Index {
 			return nil // The backup has it.
 		}
@@ -191,13 +205,7 @@ func (r *restoring) applyTail(path string, keys *Keys, report *Report) error {
 	if err != nil {
 		return err
 	}
-	after := r.machine.Freeze()
-	switch {
-	case head.ClusterID != report.ClusterID || head.Lineage != report.Lineage:
-		return fmt.Errorf("%s: it is of cluster %s and lineage %q, and the backup of %s and %q", name, head.ClusterID, head.Lineage, report.ClusterID, report.Lineage)
-	case head.First > view.Index+1:
-		return fmt.Errorf("%s: it begins at entry %d, and what was restored before it ends at %d: a file between is missing", name, head.First, view.Index)
-	case head.Last > view.Index && (after.Size != head.TreeSize || hex.EncodeToString(after.Root[:]) != head.TreeHead):
+	if after := r.machine.Freeze(); after.Size != head.TreeSize || hex.EncodeToString(after.Root[:]) != head.TreeHead {
 		return fmt.Errorf("%s: its entries lead to %d leaves and the tree head %x, and should to %d and %s", name, after.Size, after.Root, head.TreeSize, head.TreeHead)
 	}
 	return nil

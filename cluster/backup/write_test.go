@@ -2,6 +2,7 @@ package backup
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -153,3 +156,42 @@ func TestWriteTellsWhatCannotBeReadOrWritten(t *testing.T) {
 	}
 	require.NoError(t, Write(&fullDisk{whole}, source()))
 }
+
+// A disk that is full is named as such, and not as what the reader of the copy made of it. A folder
+// without second names of files, as a mount of an object store, is written to as well.
+func TestFoldersThatAreNotLikeOthers(t *testing.T) {
+	w := newWorld(t, "c-test")
+	keys := &Keys{Derived: []string{"a passphrase of thirty-two bytes"}}
+	w.notes(600)
+	ended, cancel := context.WithCancel(t.Context())
+	path := filepath.Join(t.TempDir(), FileName(time.Unix(0, int64(start))))
+	plain := w.plain(0)
+	ends := readerFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF })
+	_, err := Create(path, keys.Until(ended), io.MultiReader(bytes.NewReader(plain[:len(plain)/2]), ends, bytes.NewReader(plain[len(plain)/2:])))
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "cannot be written")
+	require.Empty(t, files(t, filepath.Dir(path)))
+	if _, err := os.Stat("/dev/full"); err == nil { // It is always full.
+		require.NoError(t, os.Symlink("/dev/full", path+unendedSuffix))
+		_, err := Create(path, keys, bytes.NewReader(plain))
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.Empty(t, files(t, filepath.Dir(path)))
+	}
+
+	linkFile = func(string, string) error { return &os.LinkError{Op: "link", Err: syscall.EPERM} }
+	t.Cleanup(func() { linkFile = os.Link })
+	_, err = Create(path, keys, bytes.NewReader(w.plain(0)))
+	require.NoError(t, err)
+	_, err = Create(path, keys, bytes.NewReader(w.plain(0)))
+	require.ErrorContains(t, err, "exists already")
+	require.ErrorContains(t, giveName(path), "exists already")
+	require.Equal(t, []string{filepath.Base(path)}, files(t, filepath.Dir(path)))
+	_, err = Verify(path, keys.Until(ended))
+	require.Error(t, err)
+	_, err = Verify(path, keys)
+	require.NoError(t, err)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

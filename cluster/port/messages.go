@@ -106,6 +106,8 @@ type Pong struct {
 	LeapTo  engine.Time `cbor:"30,keyasint,omitempty"` // It leads, and does not open its term before persons confirm that it may leap to here.
 
 	Stays bool `cbor:"31,keyasint,omitempty"` // It met a later recovery of its cluster, and stays: a majority stood behind it.
+
+	Backup string `cbor:"32,keyasint,omitempty"` // Why the cluster's own backups fail on it.
 }
 
 // ListTables names a compiled list: the digest of its entities and the version of the matcher.

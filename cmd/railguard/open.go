@@ -101,7 +101,7 @@ func (s *server) openNode() error {
 	s.api, err = httpapi.New(httpapi.Deps{
 		Flight: operations.Flight{Recorder: s.record, Newest: s.log.newest, Settings: f.shown, Commit: commit()}, Addresses: addresses,
 		Jobs: datadir.NewShelf(filepath.Join(f.data, datadir.JobFolder)), Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
-		Backup: backup.Saver(s.node, f.data), BackupProblem: func() string { return s.copies.Problem() }, Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
+		Backup: backup.Saver(s.node, f.data), BackupProblems: s.node.Neighbours().BackupProblems, Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted, Authorities: f.authorities,
 		GatewayMap: f.gatewayDigest(), Witnesses: f.witness.parsed, LogPolicy: f.witness.policy, WitnessEvery: f.witness.every, Tracer: s.tracer,
 	})

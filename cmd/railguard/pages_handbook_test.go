@@ -39,7 +39,9 @@ func TestHandbookIsRun(t *testing.T) {
 		{"railguard signing-key rotate", (*handbook).rotateSigningKey},
 		{"railguard cluster-secret reseal", (*handbook).plainly},
 		{"export RAILGUARD_BACKUP_PASSPHRASE_FILE", (*handbook).backUp},
-		{"railguard backup restore", (*handbook).notTyped},
+		{"railguard backup schedule set", (*handbook).schedule},
+		{"railguard backup restore --directory", (*handbook).notTyped},
+		{"railguard backup restore monday", (*handbook).notTyped},
 		{"export RAILGUARD_CLUSTER_SECRET_FILE", (*handbook).notTyped},
 		{"railguard cluster upgrade plan", (*handbook).notTyped},
 		{"railguard cluster raise-matcher", (*handbook).notTyped},
@@ -165,6 +167,19 @@ func (h *handbook) backUp(block *pageBlock) {
 	h.replace = before
 	h.p.start(n3)
 	h.p.awaitReady(n3, "")
+}
+
+// schedule waits for the first copy.
+func (h *handbook) schedule(block *pageBlock) {
+	before, folder := h.replace, filepath.Join(h.folder, "mounted")
+	require.NoError(h.t, os.Mkdir(folder, 0o700))
+	h.replace = append([]string{"/mnt/backups", folder}, before...)
+	h.run(block)
+	h.replace = before
+	require.Eventually(h.t, func() bool {
+		files, err := filepath.Glob(filepath.Join(folder, "*.rgbackup"))
+		return err == nil && len(files) == 1
+	}, time.Minute, 200*time.Millisecond)
 }
 
 func (h *handbook) lookAtAFolder(block *pageBlock) {

@@ -56,6 +56,7 @@ type BackupState struct {
 	Newest   *BackupCopy     `cbor:"2,keyasint,omitempty"`
 	Full     *BackupCopy     `cbor:"3,keyasint,omitempty"` // The newest full one.
 	Drill    *BackupDrill    `cbor:"4,keyasint,omitempty"` // The last one.
+	Since    engine.Time     `cbor:"5,keyasint,omitempty"` // When the schedule was set.
 }
 
 // Bounds of a schedule, in seconds and numbers.

@@ -79,10 +79,8 @@ func copyMembers(k *wire.BackupCopy) (m strictjson.Members) {
 
 // backupWarnings says what is wrong with the cluster's own backups.
 func (o *Room) backupWarnings(c *border.Request) (all []string) {
-	if o.deps.BackupProblem != nil {
-		if said := o.deps.BackupProblem(); said != "" {
-			all = append(all, said)
-		}
+	if o.deps.BackupProblems != nil {
+		all = o.deps.BackupProblems()
 	}
 	state := c.Settings().Backups
 	if state == nil || state.Schedule == nil {

@@ -17,26 +17,26 @@ import (
 
 // Deps is what the room needs from the rest of the program.
 type Deps struct {
-	Operations    Operations
-	Proposer      border.Proposer
-	Published     border.Published
-	Records       border.Records
-	Node          string
-	Secrets       *seal.Secrets
-	Logger        *slog.Logger
-	Intake        Intake
-	Gauges        *metrics.Set
-	LogStatus     func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
-	Quorum        func(ctx context.Context) string            // Says that the log's quorum of witnesses is not met; "": it is, or none is demanded.
-	Overdue       func() []string                             // Says which rails were not reconciled for longer than the policy allows.
-	Version       string
-	LogLevel      *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
-	GatewayMap    string         // SHA-256 of this node's map for gateways, in hex; "": none.
-	Flight        Flight
-	Asker         Asker         // nil: there are no other nodes.
-	Backup        BackupSaver   // nil: this server gives no backups.
-	BackupProblem func() string // Says why the cluster's own backups fail here; nil: this server runs none.
-	Ephemeral     bool          // This is a throw-away development node. Its health answer says that the signing key will not last.
+	Operations     Operations
+	Proposer       border.Proposer
+	Published      border.Published
+	Records        border.Records
+	Node           string
+	Secrets        *seal.Secrets
+	Logger         *slog.Logger
+	Intake         Intake
+	Gauges         *metrics.Set
+	LogStatus      func(ctx context.Context) *report.LogStatus // The log's part of the cluster's status.
+	Quorum         func(ctx context.Context) string            // Says that the log's quorum of witnesses is not met; "": it is, or none is demanded.
+	Overdue        func() []string                             // Says which rails were not reconciled for longer than the policy allows.
+	Version        string
+	LogLevel       *slog.LevelVar // Logger's level, changeable at run time; nil: fixed.
+	GatewayMap     string         // SHA-256 of this node's map for gateways, in hex; "": none.
+	Flight         Flight
+	Asker          Asker           // nil: there are no other nodes.
+	Backup         BackupSaver     // nil: this server gives no backups.
+	BackupProblems func() []string // Says why the cluster's own backups fail; nil: this server runs none.
+	Ephemeral      bool            // This is a throw-away development node. Its health answer says that the signing key will not last.
 }
 
 // Intake admits calls; the node closes it before it stops.

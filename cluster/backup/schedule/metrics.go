@@ -16,13 +16,14 @@ const (
 )
 
 var (
-	copyFailures  = metrics.NewCounter(nameFailures + `{what="copy"}`)
-	tailFailures  = metrics.NewCounter(nameFailures + `{what="tail"}`)
-	drillFailures = metrics.NewCounter(nameFailures + `{what="drill"}`)
-	thinFailures  = metrics.NewCounter(nameFailures + `{what="thin"}`)
-	fullCopies    = metrics.NewCounter(nameCopies + `{what="full"}`)
-	increments    = metrics.NewCounter(nameCopies + `{what="increment"}`)
-	tails         = metrics.NewCounter(nameCopies + `{what="tail"}`)
+	copyFailures = metrics.NewCounter(nameFailures + `{what="copy"}`)
+	failures     = [kinds]*metrics.Counter{
+		full: copyFailures, increment: copyFailures, tail: metrics.NewCounter(nameFailures + `{what="tail"}`),
+		drill: metrics.NewCounter(nameFailures + `{what="drill"}`), thin: metrics.NewCounter(nameFailures + `{what="thin"}`),
+	}
+	copies = [kinds]*metrics.Counter{
+		full: metrics.NewCounter(nameCopies + `{what="full"}`), increment: metrics.NewCounter(nameCopies + `{what="increment"}`), tail: metrics.NewCounter(nameCopies + `{what="tail"}`),
+	}
 
 	shown   atomic.Pointer[wire.BackupState] // What the log says; nil: nothing.
 	shipped atomic.Int64                     // Up to when this node has shipped the log, in Unix nanoseconds; 0: it does not ship.

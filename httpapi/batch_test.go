@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,6 +186,19 @@ func TestBatchKeyRevokedMeanwhile(t *testing.T) {
 	got := results(t, w)
 	require.Equal(t, 401, got[0].GetInt("status"))
 	require.Equal(t, 400, got[1].GetInt("status"))
+}
+
+// A batch of which nothing is known is never told that nothing happened, also where nobody can say
+// whether its key is still good.
+func TestBatchOfUnknownOutcome(t *testing.T) {
+	n := newTestNode(t)
+	n.many = func(bodies [][]byte) ([]wire.Result, []error) {
+		n.readError = wire.ErrNoLeader
+		return make([]wire.Result, len(bodies)), slices.Repeat([]error{wire.ErrUnknown}, len(bodies))
+	}
+	for _, item := range results(t, n.batch(payment("x", ""), payment("x", ""))) {
+		require.Equal(t, "unknown", string(item.GetStringBytes("outcome")), item)
+	}
 }
 
 // FuzzBatchBody: no body breaks the service, every answer is JSON, and an answered batch

@@ -19,6 +19,7 @@ type Batch struct {
 type batchItem struct {
 	start, end int // Position in the body.
 	from, to   int // Its members' indexes in validator.top.
+	line       int // Of ReadLines; counted from 0.
 	err        error
 }
 

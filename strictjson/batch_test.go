@@ -146,6 +146,37 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
+// FuzzLines: a line is read as a body of its own, whatever stands in the others.
+func FuzzLines(f *testing.F) {
+	f.Add("{\"a\":1,\"a\":2}\n\n{\"b\":\"\\ud800\"}\r\n [1]x\n{\"c\":[{}]} \n{\"d\":")
+	f.Fuzz(func(t *testing.T, body string) {
+		var b Batch
+		b.ReadLines([]byte(body), engine.ScreenValuesMax)
+		at := 0
+		for number, line := range strings.Split(body, "\n") {
+			line = strings.TrimLeft(line, " \t\r")
+			if line == "" {
+				continue
+			}
+			require.Less(t, at, b.Count())
+			require.Equal(t, number, b.Line(at))
+			d, err := b.Item(at)
+			var alone Document
+			require.Equal(t, alone.Check([]byte(line), engine.ScreenValuesMax), err, "%q", line)
+			if err == nil {
+				require.Equal(t, strings.TrimRight(line, " \t\r"), string(b.Bytes(at)))
+				require.Len(t, d.validator.top, len(alone.validator.top))
+				for _, member := range alone.validator.top {
+					name := string(alone.validator.data[member.nameStart:member.nameEnd])
+					require.Equal(t, alone.Raw(name), d.Raw(name))
+				}
+			}
+			at++
+		}
+		require.Equal(t, at, b.Count())
+	})
+}
+
 // FuzzSpans: Spans read the same from a body as the parser does.
 func FuzzSpans(f *testing.F) {
 	f.Add(`{"a":"x","b":null,"c":1,"d":" \u00e9 ","\u0065":"\ud83d\ude00"}`)

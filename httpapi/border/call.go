@@ -44,6 +44,7 @@ type callState struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	ctx    context.Context
+	limit  time.Duration // How long the call may take; of a stream, each of its parts.
 
 	Key   *Key      // nil on a public route.
 	keys  *KeyTable // Where Key was found.
@@ -154,6 +155,11 @@ func (b *Border) Begin(w http.ResponseWriter, r *http.Request, route *Route) *Re
 func (c *Request) finishCall() {
 	c.border.logAccess(c)
 	c.endWalk()
+	c.recycle()
+}
+
+// recycle empties the request and keeps its memory for the next call.
+func (c *Request) recycle() {
 	c.Judge.Reset()
 	if c.kept != nil {
 		c.kept.Release()
@@ -280,7 +286,7 @@ func (c *Request) setDeadline() (context.CancelFunc, error) {
 		}
 		limit = min(limit, time.Duration(n)*time.Millisecond)
 	}
-	if c.route.Stream {
+	if c.limit = limit; c.route.Stream {
 		return nil, nil
 	}
 	var cancel context.CancelFunc

@@ -44,8 +44,12 @@ const (
 	StreamsOfOneKey = 2
 	watchPlaces     = 256 // Readers of events and waiters for dispositions at once.
 	WatchesOfOneKey = 32
-	ScanStep        = 1024 // Leaves or cases looked at between two turns.
-	keylessRate     = 2000 // Calls a second without a key from one address.
+	linePlaces      = 256 // Streams of payments at once.
+	LinesOfOneKey   = 64
+	paceMax         = 30 * time.Second // The longest time that a part of a stream waits for the rate of its key.
+	linesBytes      = 1 << 20          // Memory that a stream of payments may need; it counts among the bodies of batches.
+	ScanStep        = 1024             // Leaves or cases looked at between two turns.
+	keylessRate     = 2000             // Calls a second without a key from one address.
 	addressesKnown  = 65_536
 	wrongKeyRate    = 1   // Calls a second with a wrong key from one address,
 	wrongKeyBurst   = 100 // after so many at once.

@@ -65,7 +65,8 @@ func (c *Request) DropHeader(name string) { c.w.Header().Del(name) }
 func (c *Request) ProposeMany(kind wire.Kind, bodies [][]byte) ([]wire.Result, []error) {
 	results, errs := c.border.deps.Proposer.ProposeMany(c.ctx, kind, bodies)
 	for i := range errs {
-		c.logged = c.logged || errs[i] == nil
+		// Nobody knows whether the log has judged a record of unknown outcome: its caller is told so, and never that nothing happened.
+		c.logged = c.logged || errs[i] == nil || errors.Is(errs[i], wire.ErrUnknown)
 	}
 	return results, errs
 }

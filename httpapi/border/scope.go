@@ -57,6 +57,7 @@ const (
 	KindEvidence   // Proves, explains or replays one record.
 	KindBundle     // Reads 256 leaves unchanged.
 	KindEvents     // Walks leaves, and waits for new ones.
+	KindLines      // Streams of payments: each of their parts is a call, and pays for its lines.
 	KindExport     // Streams history with its proofs.
 	KindDiff       // Compares two lists.
 	KindWhole      // Reads or writes a list or the whole state.
@@ -76,11 +77,12 @@ const (
 	boundScan                  // Calls take turns: see ScanPlaces.
 	boundWatch                 // Places for calls that mostly wait; each step takes a turn.
 	boundStream                // Places for long streams; each step takes a turn.
+	boundLines                 // Places for streams of payments; each of their parts is an ordinary call.
 )
 
 // Text returns the bound as docs/ROUTES.md shows it.
 func (l bound) Text() string {
-	return [...]string{"ordinary", "reserved", "scans", "watches", "streams"}[l]
+	return [...]string{"ordinary", "reserved", "scans", "watches", "streams", "lines"}[l]
 }
 
 // charge is the cost of a kind's calls, measured in screening calls (testdata/costs.tsv,
@@ -107,6 +109,7 @@ var Charges = [Kinds]charge{
 	KindEvidence:   {"evidence", 5, boundScan, 0},
 	KindBundle:     {"bundle", 5, boundScan, 0},
 	KindEvents:     {"events", 10, boundWatch, 4},
+	KindLines:      {"lines", 1, boundLines, 0},
 	KindExport:     {"export", 10, boundStream, 50},
 	KindDiff:       {"diff", 100, boundScan, 0},
 	KindWhole:      {"whole", 100, boundStream, 0},
@@ -172,6 +175,9 @@ var RoutesOf = [Kinds][]string{
 	},
 	KindEvents: {
 		"GET /v1/events", "POST /v1/webhooks/{id}/test",
+	},
+	KindLines: {
+		"POST /v1/screen/stream",
 	},
 	KindExport: {
 		"GET /v1/audit/export", "GET /v1/learning", "GET /v1/sanctions/blocked-property", "GET /v1/reconciliations/{id}/findings",
@@ -300,6 +306,10 @@ func enterLane(c *Request) error {
 		if err := enterWithin(c, b.Streams); err != nil {
 			return err
 		}
+	case boundLines:
+		if err := enterWithin(c, b.Lines); err != nil {
+			return err
+		}
 	}
 	if b.InFlight.Add(1) > InFlightMax {
 		leaveLane(c)
@@ -336,6 +346,8 @@ func leaveLane(c *Request) {
 		c.border.Watchers.Leave(callerKey(c))
 	case boundStream:
 		c.border.Streams.Leave(callerKey(c))
+	case boundLines:
+		c.border.Lines.Leave(callerKey(c))
 	}
 	c.border.InFlight.Add(-1)
 }

@@ -43,7 +43,7 @@ func describeNamed(name string) Object {
 }
 
 // besides has types to which no operation refers. Refusals or the text refer to them.
-var besides = []any{Error{}, Problem{}, GuestError{}, BatchPayment{}}
+var besides = []any{Error{}, Problem{}, GuestError{}, BatchPayment{}, StreamResult{}, StreamEnd{}}
 
 // Operations returns all operations of the public API.
 func Operations() []Operation {

@@ -65,6 +65,7 @@ type Body struct {
 	Example  string
 	Optional bool
 	YAML     bool // A body in YAML is accepted, too.
+	Lines    bool // The body is lines; Of is a string.
 }
 
 // Answer is one answer of an operation.
@@ -186,6 +187,9 @@ func (b *Body) describe(m *schemaMaker) Object {
 		content = append(content, Pair{"example", readObject(b.Example)})
 	}
 	all := Object{{"application/json", content}}
+	if b.Lines {
+		all = Object{{"application/x-ndjson", content}}
+	}
 	if b.YAML {
 		all = append(all, Pair{"application/yaml", Object{{"schema", Object{{"type", "string"}}}}})
 	}

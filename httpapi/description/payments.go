@@ -35,6 +35,15 @@ var paymentsOperations = []Operation{
 		Codes: Codes{400: "unknown_field", 422: "missing_field invalid_field"},
 	},
 	{
+		Name: "screenStream", Route: "POST /v1/screen/stream", Tag: "screening", Scope: Owner, Roles: "screener",
+		Summary:    "Judge payments as they come, over one open connection",
+		Text:       "Body and answer are lines and open at the same time (HTTP/2, or HTTP/1.1 in both directions at once). Each line of the body is a BatchPayment. Each has its answer, a StreamResult, as soon as it has a verdict; the order may differ, and the lines of the body are counted from 1. Judgement, record and limits are those of a single call; the deadline is that of each line. Empty lines say nothing and keep the connection open, in both directions. The last line of the answer is a StreamEnd: it says how many lines were read. All of them are answered before it; of later lines nothing happened. Without it the connection broke: send what has no answer again, with its idempotencyKey. Nothing that comes before the rate of the key allows it is refused until it has waited as long as a call may: the connection is read more slowly.",
+		Parameters: "timeout minIndex strict",
+		Body:       &Body{Lines: true, Of: ""},
+		Answers:    []Answer{{Status: 200, Media: []Media{{Type: "application/x-ndjson", Of: ""}}}},
+		Codes:      Codes{400: "unknown_field"},
+	},
+	{
 		Name: "findPayment", Route: "GET /v1/transactions", Tag: "screening", Scope: Owner, Roles: "screener settler viewer",
 		Summary:    "The record that uses a payment reference of the caller's owner",
 		Parameters: "consistency timeout minIndex",

@@ -151,6 +151,21 @@ type Screening struct {
 	Shadow            []RuleCode    `json:"shadow,omitempty"`
 }
 
+type StreamResult struct {
+	_              struct{} `doc:"The answer of one line: its number, and what a batch says of a payment."`
+	Line           int64    `json:"line" range:"1-" doc:"Number of the line in the body, counted from 1; empty lines count."`
+	IdempotencyKey string   `json:"idempotencyKey,omitempty"`
+	BatchResult
+}
+
+type StreamEnd struct {
+	End struct {
+		Lines   int64  `json:"lines" range:"0-" doc:"How many lines were read. Each that is not empty was answered before this line; of later ones nothing happened."`
+		Code    string `json:"code" doc:"complete: the caller ended the body. quiet: no byte came for two minutes. shutting_down: the node stops; go on at another one. unauthorized: the key is no longer good. bad_request: the body broke off or a line was not whole within ten seconds."`
+		Message string `json:"message,omitempty"`
+	} `json:"end"`
+}
+
 type BatchResult struct {
 	_                 struct{}      `doc:"status, and the answer of POST /v1/screen or its error."`
 	Status            int64         `json:"status"`

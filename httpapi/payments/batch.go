@@ -81,6 +81,12 @@ func screenBatch(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
+	b.screenAll()
+	return b.answer(strangers), nil
+}
+
+// screenAll gives each payment its outcome.
+func (b *batch) screenAll() {
 	for i := range b.items {
 		if b.items[i].err = b.begin(i); b.items[i].err == nil {
 			b.waiting = append(b.waiting, i)
@@ -90,8 +96,7 @@ func screenBatch(c *border.Request) (border.Answer, error) {
 		b.judge()
 		b.propose(try)
 	}
-	c.Judge.Timing = b.timing
-	return b.answer(strangers), nil
+	b.call.Judge.Timing = b.timing
 }
 
 // open parses the body and charges for the payments. An error in the body as a whole ends
@@ -117,18 +122,17 @@ func (b *batch) open() ([]strictjson.UnknownMember, error) {
 		return nil, border.InvalidField("payments", "must be a list of 1 to "+strconv.Itoa(engine.BatchMax)+" payments")
 	}
 	b.items = append(b.items, make([]batchItem, b.parsed.Count())...)
-	return strangers, b.charge()
+	return strangers, border.ChargeWhole(c, b.cost())
 }
 
 var batchShape = strictjson.Names("payments")
 
-// charge charges each payment as a call.
-func (b *batch) charge() error {
-	cost := 0
+// cost is the cost of the payments: each is charged as a call.
+func (b *batch) cost() (cost int) {
 	for i := range b.items {
 		cost += border.ScreeningCost(len(b.parsed.Bytes(i)))
 	}
-	return border.ChargeWhole(b.call, cost)
+	return cost
 }
 
 // begin reads what the border reads of a single call: size, JSON, idempotency key.

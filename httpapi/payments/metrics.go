@@ -16,6 +16,10 @@ const nameScreenSeconds = "railguard_screen_seconds"
 
 const nameSettleMarked = "railguard_settle_marked_total"
 
+var streamsOpen = metrics.NewGauge("railguard_streams_open", nil)
+
+var streamLines = metrics.NewCounter("railguard_stream_lines_total")
+
 var limitDeniedTotal = metrics.NewCounter("railguard_limit_denied_total")
 
 var screenVerify = timing.New(nameScreenSeconds, `stage="verify"`, timing.Call)

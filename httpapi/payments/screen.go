@@ -34,6 +34,7 @@ func screenRoutes() []border.Route {
 		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/settle", Handle: settlePayment},
 		{Method: http.MethodPost, Path: "/v1/transactions/{txnId}/release", Handle: releasePayment},
 		{Method: http.MethodPost, Path: "/v1/screen/batch", Body: border.BodyBatch, Max: engine.BatchBodyMax, Handle: screenBatch},
+		{Method: http.MethodPost, Path: "/v1/screen/stream", Body: border.BodyRaw, Stream: true, Handle: screenStream},
 	}
 }
 

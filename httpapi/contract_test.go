@@ -143,6 +143,10 @@ func requireMembers(t *testing.T, name string, r border.Route, o *contract.Opera
 		require.Empty(t, o.Body.Schema, "%s takes no body", name)
 		return
 	}
+	if o.Body.Lines {
+		require.Equal(t, border.BodyRaw, r.Body, "%s: the handler reads the lines", name)
+		return
+	}
 	require.NotEmpty(t, o.Body.Schema, "%s takes a body", name)
 	if r.Body != border.BodyRaw {
 		require.Equal(t, r.Body != border.BodyOptional, o.Body.Required, "%s: required", name)

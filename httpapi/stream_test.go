@@ -332,4 +332,3 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.Equal(t, 403, openLines(t, server, "auditor", nil).answer.StatusCode)
 	require.Equal(t, 400, openLines(t, server, "admin", http.Header{"X-Railguard-Strict": {"maybe"}}).answer.StatusCode)
 }
-

@@ -56,6 +56,7 @@ func (n *tenants) foreignBodies() map[string]string {
 		"/v1/screen":              `{"token":"` + n.token + `","amount":1}`,
 		"/v1/screen/dry-run":      `{"token":"` + n.token + `","amount":1}`,
 		"/v1/screen/batch":        `{"payments":[{"token":"` + n.token + `","amount":1},{"token":"` + n.token + `","amount":1,"idempotencyKey":"k"}]}`,
+		"/v1/screen/stream":       `{"token":"` + n.token + `","amount":1}`,
 		"/v1/queue/next":          `{"assignee":"me"}`,
 		"/v1/queue/bulk":          `{"txnIds":["` + n.txn + `"],"disposition":"APPROVED","reviewedBy":"me"}`,
 
@@ -109,11 +110,14 @@ func TestTenantsAreApart(t *testing.T) {
 			}
 			continue
 		}
-		if r.Path == "/v1/screen/batch" {
+		switch r.Path {
+		case "/v1/screen/batch":
 			for _, result := range results(t, w) {
 				require.Equal(t, 403, result.GetInt("status"), "%s", result)
 			}
-		} else {
+		case "/v1/screen/stream":
+			require.Contains(t, w.Body.String(), `{"line":1,"status":403,`)
+		default:
 			require.Contains(t, []int{403, 404}, w.Code, "%s %s: %s", r.Method, r.Path, w.Body)
 		}
 		require.NotContains(t, strings.ToLower(w.Body.String()), "acme", "%s %s", r.Method, r.Path)

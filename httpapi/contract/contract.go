@@ -54,6 +54,7 @@ type Body struct {
 	Schema   string // Its place in the document; "": none.
 	Required bool
 	YAML     bool // YAML is accepted too.
+	Lines    bool // The body is lines, which have no schema of their own.
 }
 
 // Answer is one status of an operation.
@@ -145,6 +146,7 @@ func (c *Contract) operation(path, method string, said map[string]any) *Operatio
 		if content["application/json"] != nil {
 			o.Body.Schema = place + "/requestBody/content/application~1json/schema"
 		}
+		o.Body.Lines = content["application/x-ndjson"] != nil
 		o.Body.YAML = content["application/yaml"] != nil
 	}
 	for status := range object(said["responses"]) {

@@ -145,6 +145,8 @@ var Help = map[string]string{
 	"railguard_screen_forged_tokens_total":               "Tokens whose signature does not verify.",
 	"railguard_screen_rejudged_total":                    "Screening calls judged again because something changed under them.",
 	"railguard_screen_seconds":                           "Time of a screening call by stage: verify, rules, commit, total.",
+	"railguard_streams_open":                             "Streams of payments that are open.",
+	"railguard_stream_lines_total":                       "Lines of streams that were answered; verdicts among them count in railguard_screen_total, too.",
 	"railguard_screen_total":                             "Verdicts by rule.",
 	"railguard_settle_marked_total":                      "Settles that a person must look at: late (after a release or an expiry), overLimit (a total went above its limit), notAllowed (no payment that was allowed).",
 	"railguard_payments_unresolved":                      "Payments that still count and of which nobody has said what became of them; -1: not known.",

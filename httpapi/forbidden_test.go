@@ -97,7 +97,7 @@ func (n *testNode) doors(token string) map[string]func(said string) bool {
 		"batch": func(said string) bool {
 			return proceeds(n.do("screener", "POST", "/v1/screen/batch", `{"payments":[`+payment(said)+`]}`))
 		},
-		"stream": func(said string) bool { return proceeds(n.do("screener", "POST", "/v1/screen/stream", payment(said))) },
+		"stream":  func(said string) bool { return proceeds(n.do("screener", "POST", "/v1/screen/stream", payment(said))) },
 		"dry run": func(said string) bool { return proceeds(n.do("screener", "POST", "/v1/screen/dry-run", payment(said))) },
 		"MCP": func(said string) bool {
 			asked++

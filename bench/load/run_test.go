@@ -69,7 +69,7 @@ func TestBrief(t *testing.T) {
 
 // briefSuites are those that one node can do; follower, roll and kill need more.
 var briefSuites = []string{
-	"engine", "verify", "single", "cluster", "read", "hot", "names", "light", "connections", "snapshot", "batch", "flood", "cpu", "spec", "keys", "soak", "lists", "retro", "memory",
+	"engine", "verify", "single", "cluster", "read", "hot", "names", "light", "connections", "snapshot", "batch", "stream", "flood", "cpu", "spec", "keys", "soak", "lists", "retro", "memory",
 }
 
 func home(t *testing.T, handler http.HandlerFunc) *endpoint {

@@ -26,6 +26,7 @@ var suites = []suite{
 	{name: "connections", about: "500 a second while 10,000 idle and 2,000 busy connections are open", run: runConnections},
 	{name: "snapshot", about: "a snapshot written at the leader under load", run: runSnapshot},
 	{name: "batch", about: "payments in batches of 100, 16 callers, against single calls", run: runBatch},
+	{name: "stream", about: "16 streams with 64 payments under way in each, against batches and single calls", run: runStream},
 	{name: "flood", about: "2,048 callers at once; one key's screening while another key, another tenant's names, or one address floods", run: runFlood},
 	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, 20 seconds (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "spec", about: "all states of a small model of limits, keys, fence, forwarding, holds and time, in process (only when named)", apart: true, run: runSpec},

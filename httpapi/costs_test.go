@@ -64,7 +64,7 @@ var notMeasured = map[border.Kind]string{
 	border.KindVerb:   "operators do it by hand, a few times a day, and the group that they ask bounds it",
 	border.KindProbe:  "must answer whatever happens, and is as cheap as a 404",
 	border.KindEvents: "walks leaves as a search does, and each counts as one of a search; a call that waits looks at a number 20 times a second",
-	border.KindLines:  "opens a stream, as cheap as any call; each part of its lines pays for them as for so many screening calls",
+	border.KindDuplex: "opens a stream, as cheap as any call; each part of its lines pays for them as for so many screening calls",
 	border.KindDebug:  "belongs to the admin listener, which is not open to callers",
 	border.KindWhole:  "counts what a list's compilation costs every node, one second: a hundred times what the request itself costs here",
 }

@@ -320,7 +320,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	n := newTestNode(t)
 	server := serveStreams(t, n, true)
-	for range border.LinesOfOneKey {
+	for range border.DuplexesOfOneKey {
 		require.Equal(t, 200, openLines(t, server, "screener", nil).answer.StatusCode)
 	}
 	more := openLines(t, server, "screener", nil)
@@ -329,6 +329,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.Equal(t, 503, openLines(t, server, "admin", nil).answer.StatusCode)
 	n.api.Large.Held.Add(-border.BatchBytesMax)
 	require.Equal(t, 415, openLines(t, server, "admin", http.Header{"Content-Encoding": {"gzip"}}).answer.StatusCode)
+	require.Equal(t, 400, openLines(t, server, "admin", http.Header{"Idempotency-Key": {"a"}}).answer.StatusCode)
 	require.Equal(t, 403, openLines(t, server, "auditor", nil).answer.StatusCode)
 	require.Equal(t, 400, openLines(t, server, "admin", http.Header{"X-Railguard-Strict": {"maybe"}}).answer.StatusCode)
 }

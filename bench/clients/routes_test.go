@@ -52,6 +52,9 @@ var typedRoutes = map[string]string{
 
 // untypedRoutes are the routes that are called by Call, call and call, each with the reason.
 var untypedRoutes = []struct{ reason, routes string }{
+	{"lines over an open connection", `
+		POST /v1/screen/stream
+	`},
 	{"the page of the published API, in a browser", `
 		GET /docs
 		GET /docs/changelog.json

@@ -61,7 +61,7 @@ type Border struct {
 
 	Scans     scans            // Turns of long computations.
 	Streams   *lanes.Lane      // Places of long-lasting calls.
-	Lines     *lanes.Lane      // Places of streams of payments.
+	Duplexes  *lanes.Lane      // Places of streams of payments.
 	Watchers  *lanes.Lane      // Places of calls that wait for events.
 	Addresses *lanes.Addresses // Rates of callers without a key.
 	WrongKeys *lanes.Addresses // Rates of callers with a wrong key.
@@ -91,7 +91,7 @@ func New(deps Deps) *Border {
 	})
 	b.Scans.Lane = lanes.NewLane(ScanPlaces(), laneWaitingMax, scansOfOneKey)
 	b.Streams = lanes.NewLane(streamPlaces, laneWaitingMax, StreamsOfOneKey)
-	b.Lines = lanes.NewLane(linePlaces, laneWaitingMax, LinesOfOneKey)
+	b.Duplexes = lanes.NewLane(duplexPlaces, laneWaitingMax, DuplexesOfOneKey)
 	b.Watchers = lanes.NewLane(watchPlaces, laneWaitingMax, WatchesOfOneKey)
 	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied)
 	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)

@@ -40,7 +40,7 @@ func (g Ground) Text() string { return [...]string{"state", "log", "published", 
 
 // groundOfKind is the ground of most routes of a kind; groundOfRoute has the others.
 var groundOfKind = [Kinds]Ground{
-	KindScreening: GroundLog, KindLines: GroundLog, KindWrite: GroundLog, KindIssue: GroundLog,
+	KindScreening: GroundLog, KindDuplex: GroundLog, KindWrite: GroundLog, KindIssue: GroundLog,
 	KindOpen: GroundNode, KindProbe: GroundNode, KindDebug: GroundNode,
 }
 

@@ -54,8 +54,8 @@ func (c *Request) BeginIdempotent() error {
 	if len(values) == 0 {
 		return nil
 	}
-	if c.route.Body == BodyBatch {
-		e := NewError(http.StatusBadRequest, "bad_request", "a batch has no Idempotency-Key: give each payment an idempotencyKey of its own")
+	if c.route.Body == BodyBatch || c.route.charge.Bound == boundDuplex {
+		e := NewError(http.StatusBadRequest, "bad_request", "a batch or stream has no Idempotency-Key: give each payment an idempotencyKey of its own")
 		e.Param = "Idempotency-Key"
 		return e
 	}

@@ -38,21 +38,21 @@ const (
 	RegistrationBurst = 500
 
 	// Lanes (decision 55).
-	laneWaitingMax  = 64 // Calls that wait for a turn or place in one lane.
-	scansOfOneKey   = 8  // Scans of one key, running and waiting.
-	streamPlaces    = 8  // Exports, snapshots and changes of lists at once.
-	StreamsOfOneKey = 2
-	watchPlaces     = 256 // Readers of events and waiters for dispositions at once.
-	WatchesOfOneKey = 32
-	linePlaces      = 256 // Streams of payments at once.
-	LinesOfOneKey   = 64
-	paceMax         = 30 * time.Second // The longest time that a part of a stream waits for the rate of its key.
-	linesBytes      = 1 << 20          // Memory that a stream of payments may need; it counts among the bodies of batches.
-	ScanStep        = 1024             // Leaves or cases looked at between two turns.
-	keylessRate     = 2000             // Calls a second without a key from one address.
-	addressesKnown  = 65_536
-	wrongKeyRate    = 1   // Calls a second with a wrong key from one address,
-	wrongKeyBurst   = 100 // after so many at once.
+	laneWaitingMax   = 64 // Calls that wait for a turn or place in one lane.
+	scansOfOneKey    = 8  // Scans of one key, running and waiting.
+	streamPlaces     = 8  // Exports, snapshots and changes of lists at once.
+	StreamsOfOneKey  = 2
+	watchPlaces      = 256 // Readers of events and waiters for dispositions at once.
+	WatchesOfOneKey  = 32
+	duplexPlaces     = 256 // Streams of payments at once.
+	DuplexesOfOneKey = 64
+	paceMax          = 30 * time.Second // The longest time that a part of a stream waits for the rate of its key.
+	duplexBytes      = 1 << 20          // Memory that a stream of payments may need; it counts among the bodies of batches.
+	ScanStep         = 1024             // Leaves or cases looked at between two turns.
+	keylessRate      = 2000             // Calls a second without a key from one address.
+	addressesKnown   = 65_536
+	wrongKeyRate     = 1   // Calls a second with a wrong key from one address,
+	wrongKeyBurst    = 100 // after so many at once.
 
 	// Log lines about refused calls: how many a second, and how many at once.
 	refusalLines      = 20

@@ -85,7 +85,7 @@ func (r *Route) judgesNames() bool {
 		return false
 	}
 	switch r.charge.Name {
-	case Charges[KindScreening].Name, Charges[KindLines].Name, Charges[KindNames].Name, Charges[KindIssue].Name:
+	case Charges[KindScreening].Name, Charges[KindDuplex].Name, Charges[KindNames].Name, Charges[KindIssue].Name:
 		return true
 	}
 	return false

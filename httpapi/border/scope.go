@@ -57,7 +57,7 @@ const (
 	KindEvidence   // Proves, explains or replays one record.
 	KindBundle     // Reads 256 leaves unchanged.
 	KindEvents     // Walks leaves, and waits for new ones.
-	KindLines      // Streams of payments: each of their parts is a call, and pays for its lines.
+	KindDuplex     // Streams of payments: each of their parts is a call, and pays for its lines.
 	KindExport     // Streams history with its proofs.
 	KindDiff       // Compares two lists.
 	KindWhole      // Reads or writes a list or the whole state.
@@ -77,12 +77,12 @@ const (
 	boundScan                  // Calls take turns: see ScanPlaces.
 	boundWatch                 // Places for calls that mostly wait; each step takes a turn.
 	boundStream                // Places for long streams; each step takes a turn.
-	boundLines                 // Places for streams of payments; each of their parts is an ordinary call.
+	boundDuplex                // Places for streams of payments; each of their parts is an ordinary call.
 )
 
 // Text returns the bound as docs/ROUTES.md shows it.
 func (l bound) Text() string {
-	return [...]string{"ordinary", "reserved", "scans", "watches", "streams", "lines"}[l]
+	return [...]string{"ordinary", "reserved", "scans", "watches", "streams", "duplexes"}[l]
 }
 
 // charge is the cost of a kind's calls, measured in screening calls (testdata/costs.tsv,
@@ -109,7 +109,7 @@ var Charges = [Kinds]charge{
 	KindEvidence:   {"evidence", 5, boundScan, 0},
 	KindBundle:     {"bundle", 5, boundScan, 0},
 	KindEvents:     {"events", 10, boundWatch, 4},
-	KindLines:      {"lines", 1, boundLines, 0},
+	KindDuplex:     {"lines", 1, boundDuplex, 0},
 	KindExport:     {"export", 10, boundStream, 50},
 	KindDiff:       {"diff", 100, boundScan, 0},
 	KindWhole:      {"whole", 100, boundStream, 0},
@@ -176,7 +176,7 @@ var RoutesOf = [Kinds][]string{
 	KindEvents: {
 		"GET /v1/events", "POST /v1/webhooks/{id}/test",
 	},
-	KindLines: {
+	KindDuplex: {
 		"POST /v1/screen/stream",
 	},
 	KindExport: {
@@ -268,12 +268,14 @@ func ChargeWhole(c *Request, cost int) error {
 }
 
 // ChargeCalls charges for that many more calls of the route's kind.
-func ChargeCalls(c *Request, more int) { c.Key.Charge(more * c.route.charge.Cost) }
+func ChargeCalls(c *Request, more int) { c.chargeMore(more * c.route.charge.Cost) }
 
 // ChargeLooked charges for what a walk examined.
 func ChargeLooked(c *Request, at int) {
-	c.Key.Charge(at * c.route.charge.Each / 10)
+	c.chargeMore(at * c.route.charge.Each / 10)
 }
+
+func (c *Request) chargeMore(calls int) { c.Key.Charge(calls) }
 
 // scans holds the turns of expensive calls, and the pace of the running ones.
 type scans struct {
@@ -306,8 +308,8 @@ func enterLane(c *Request) error {
 		if err := enterWithin(c, b.Streams); err != nil {
 			return err
 		}
-	case boundLines:
-		if err := enterWithin(c, b.Lines); err != nil {
+	case boundDuplex:
+		if err := enterWithin(c, b.Duplexes); err != nil {
 			return err
 		}
 	}
@@ -346,8 +348,8 @@ func leaveLane(c *Request) {
 		c.border.Watchers.Leave(callerKey(c))
 	case boundStream:
 		c.border.Streams.Leave(callerKey(c))
-	case boundLines:
-		c.border.Lines.Leave(callerKey(c))
+	case boundDuplex:
+		c.border.Duplexes.Leave(callerKey(c))
 	}
 	c.border.InFlight.Add(-1)
 }

@@ -46,7 +46,7 @@ var (
 // stream is one such call.
 type stream struct {
 	call   *border.Request
-	lines  *border.Lines
+	duplex *border.Duplex
 	strict bool
 	intake *intake
 }
@@ -57,8 +57,8 @@ func screenStream(c *border.Request) (border.Answer, error) {
 	if err != nil {
 		return border.Answer{}, err
 	}
-	return c.AnswerLines(func(lines *border.Lines) error {
-		s := &stream{call: c, lines: lines, strict: strict, intake: newIntake()}
+	return c.AnswerDuplex(func(duplex *border.Duplex) error {
+		s := &stream{call: c, duplex: duplex, strict: strict, intake: newIntake()}
 		return s.run()
 	})
 }
@@ -68,11 +68,11 @@ func screenStream(c *border.Request) (border.Answer, error) {
 func (s *stream) run() error {
 	streamsOpen.Inc()
 	defer streamsOpen.Dec()
-	s.lines.Go(s.read)
+	s.duplex.Go(s.read)
 	ended := make(chan struct{})
 	parts := make(chan struct{}, partsAtOnce)
 	for range partsAtOnce {
-		s.lines.Go(func() {
+		s.duplex.Go(func() {
 			defer func() { parts <- struct{}{} }()
 			defer s.intake.end(endPanic) // Only after a panic it is the first reason.
 			s.answerParts()
@@ -85,7 +85,7 @@ func (s *stream) run() error {
 		close(ended)
 	}()
 	s.watch(ended)
-	s.lines.EndReading()
+	s.duplex.EndReading()
 	taken, why := s.intake.outcome()
 	if why == endGone || why == endPanic {
 		return errors.New(why.message)
@@ -96,7 +96,7 @@ func (s *stream) run() error {
 	end.Optional("message", why.message)
 	var last strictjson.Members
 	last.Object("end", end)
-	_ = s.lines.Send(append(last.Body(), '\n')) // A caller that went away is not our fault.
+	_ = s.duplex.Send(append(last.Body(), '\n')) // A caller that went away is not our fault.
 	return nil
 }
 
@@ -114,11 +114,11 @@ func (s *stream) watch(ended <-chan struct{}) {
 		switch {
 		case s.call.IsLeaving():
 			s.end(endLeaving)
-		case look%looksPerKeys == 0 && !s.lines.KeyStands():
+		case look%looksPerKeys == 0 && !s.duplex.KeyStands():
 			s.end(endKey)
-		case s.lines.KeepAlive(aliveEvery) != nil:
+		case s.duplex.KeepAlive(aliveEvery) != nil:
 			s.intake.abandon()
-			s.lines.EndReading()
+			s.duplex.EndReading()
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (s *stream) watch(ended <-chan struct{}) {
 // end ends the reading; what was read is answered.
 func (s *stream) end(why *ending) {
 	s.intake.end(why)
-	s.lines.EndReading()
+	s.duplex.EndReading()
 }
 
 // read feeds the intake until the body or the stream ends.
@@ -134,7 +134,7 @@ func (s *stream) read() {
 	piece := make([]byte, pieceOfBody)
 	within, began := quietMax, time.Time{}
 	for {
-		n, err := s.lines.Read(piece, within)
+		n, err := s.duplex.Read(piece, within)
 		partial, more := s.intake.feed(piece[:n])
 		switch {
 		case !more:
@@ -173,7 +173,7 @@ func (s *stream) answerParts() {
 	var taken []byte
 	most := partBegins
 	for {
-		lines, first, more := s.intake.take(taken[:0], min(most, s.lines.MostOfPart()))
+		lines, first, more := s.intake.take(taken[:0], min(most, s.duplex.MostOfPart()))
 		if !more {
 			return
 		}
@@ -194,7 +194,7 @@ func (s *stream) answerPart(lines []byte, first int) {
 	b := batchPool.Get().(*batch)
 	b.parsed.ReadLines(lines, engine.ScreenValuesMax)
 	b.items = append(b.items, make([]batchItem, b.parsed.Count())...)
-	s.lines.Part(b.cost(), func(part *border.Request, refused error) {
+	s.duplex.Part(b.cost(), func(part *border.Request, refused error) {
 		b.call = part
 		part.HoldUntilAnswered(b)
 		part.Asked.Strict = s.strict
@@ -206,9 +206,9 @@ func (s *stream) answerPart(lines []byte, first int) {
 			b.refuseAll(refused)
 		}
 		b.writeLines(first)
-		if s.lines.Send(b.out) != nil {
+		if s.duplex.Send(b.out) != nil {
 			s.intake.abandon()
-			s.lines.EndReading()
+			s.duplex.EndReading()
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,7 +58,6 @@ func namesIn(t *testing.T, dir, suffix string) []string {
 // former ended. When all nodes are killed and wiped, everything comes back that was acknowledged
 // before the last tail.
 func TestAWipedClusterLosesSeconds(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	g := newGroup(t)
 	g.form(ofac.Carried())
 	g.useSample()
@@ -114,6 +114,7 @@ func TestAWipedClusterLosesSeconds(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, chain.Files, 1)
 	require.Len(t, chain.Tails, 3)
+	t.Run("verbs", func(t *testing.T) { tryVerbs(t, chain) })
 	restored, err := backup.Restore(chain.Files, k.keys, backup.Order{Dir: filepath.Join(g.dir, "n1"), ID: "n1", Address: g.hosts["n1"], Now: time.Now(), Tails: chain.Tails})
 	require.NoError(t, err)
 	require.Equal(t, restored.Report.TreeSize+1, restored.TreeSize, "and the leaf of the restore")
@@ -123,4 +124,38 @@ func TestAWipedClusterLosesSeconds(t *testing.T) {
 		require.Equal(t, "PROCEED", n.must(t, http.StatusOK, "GET", "/v1/audit/"+txn, "")["verdict"])
 	}
 	n.must(t, http.StatusNotFound, "GET", "/v1/audit/"+lost, "")
+}
+
+// tryVerbs looks at the files of the folder one by one, and restores by their names.
+func tryVerbs(t *testing.T, chain *backup.Chain) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte(groupSecret), 0o600))
+	t.Setenv("RAILGUARD_CLUSTER_SECRET_FILE", secret)
+	run := func(args ...string) (string, error) {
+		cmd := newBackup()
+		var out strings.Builder
+		cmd.SetOut(&out)
+		cmd.SetErr(&out)
+		cmd.SetArgs(args)
+		cmd.SilenceUsage = true
+		err := cmd.Execute()
+		return out.String(), err
+	}
+	tail := chain.Tails[0]
+	said, err := run("verify", tail)
+	require.NoError(t, err)
+	require.Regexp(t, "rgtail is whole: cluster .*, log entries [0-9]+ to [0-9]+ .* records.*they lead to tree size ", strings.ReplaceAll(said, "\n", " "))
+	said, err = run("inspect", tail)
+	require.NoError(t, err)
+	require.Contains(t, said, `"firstEntry"`)
+	restore := func(files ...string) error {
+		_, err := run(append(files, "--data", filepath.Join(t.TempDir(), "n9"), "--id", "n9", "--without-revocations")...)
+		return err
+	}
+	require.NoError(t, restore(append(append([]string{"restore"}, chain.Files...), chain.Tails...)...))
+	require.ErrorContains(t, restore("restore", tail, chain.Files[0]), "behind all backups")
+	require.ErrorContains(t, restore("restore", chain.Files[0], chain.Tails[1]), "a file between is missing")
+	t.Setenv("RAILGUARD_CLUSTER_SECRET_FILE", "")
+	_, err = run("verify", tail)
+	require.ErrorContains(t, err, "RAILGUARD_CLUSTER_SECRET_FILE")
 }

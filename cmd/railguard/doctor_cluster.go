@@ -103,6 +103,9 @@ func (d *doctor) checkMember(n *report.NodeStatus) {
 		return
 	}
 	d.addFinding("node "+n.ID, levelIf(!n.Healthy, n.Lag > lagWarn), "look at its log, its disk and its network", "%s, lag %d, version %s", n.Role, n.Lag, n.Version)
+	if n.Role == "unreachable" {
+		return // What it said of its clock and disk is of another time.
+	}
 	skew := (time.Duration(n.ClockSkewMs) * time.Millisecond).Abs()
 	d.addFinding("clock "+n.ID, levelIf(skew > clockBad, skew > clockWarn), "mend NTP on that machine: a node further off than 500 ms is not ready", "%s off", skew)
 	// A tenth of a large disk is still much, so this is a warning while the node is healthy.
@@ -124,6 +127,7 @@ func (d *doctor) checkList(ctx context.Context) {
 		Active *struct {
 			Source      string   `json:"source"`
 			Age         int64    `json:"ageSeconds"`
+			Published   int64    `json:"publicationAgeSeconds"`
 			Stale       bool     `json:"stale"`
 			Sample      bool     `json:"sample"`
 			Missing     []string `json:"missing"`
@@ -146,7 +150,7 @@ func (d *doctor) checkList(ctx context.Context) {
 		d.addFinding("list", levelBad, `import one: "Sanctions lists" in docs/OPERATING.md`, "none: no verdict is given")
 		return
 	}
-	d.addFinding("list", levelIf(false, list.Stale), `import or sync it, and see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago", list.Source, time.Duration(list.Age)*time.Second)
+	d.addFinding("list", levelIf(false, list.Stale), `import or sync it, and see why it was not fetched: "Sanctions lists" in docs/OPERATING.md`, "%s, synced %s ago, published %d days ago", list.Source, time.Duration(list.Age)*time.Second, list.Published/86400)
 	if len(list.Missing) > 0 || list.Quarantined > 0 {
 		d.addFinding("list whole", levelBad, "import the complete files: nobody who is missing is found", "lacks the families %v; %d malformed entities were left out", list.Missing, list.Quarantined)
 	}

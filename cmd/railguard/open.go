@@ -114,7 +114,7 @@ func (s *server) openNode() error {
 // openCopies makes the runner of the cluster's own backups.
 func (s *server) openCopies(secrets *seal.Secrets) error {
 	passphrases, err := secrets.BackupPassphrases()
-	s.copies = schedule.New(s.node, s.flags.data, &backup.Keys{Derived: passphrases}, s.log.Logger)
+	s.copies = schedule.New(s.node, s.flags.data, &backup.Keys{Derived: passphrases}, s.log.With("node", s.flags.id))
 	return err
 }
 

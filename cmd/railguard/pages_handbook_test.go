@@ -40,7 +40,7 @@ func TestHandbookIsRun(t *testing.T) {
 		{"railguard cluster-secret reseal", (*handbook).plainly},
 		{"export RAILGUARD_BACKUP_PASSPHRASE_FILE", (*handbook).backUp},
 		{"railguard backup schedule set", (*handbook).schedule},
-		{"railguard backup restore --directory", (*handbook).notTyped},
+		{"export RAILGUARD_CLUSTER_SECRET=", (*handbook).notTyped},
 		{"railguard backup restore monday", (*handbook).notTyped},
 		{"export RAILGUARD_CLUSTER_SECRET_FILE", (*handbook).notTyped},
 		{"railguard cluster upgrade plan", (*handbook).notTyped},

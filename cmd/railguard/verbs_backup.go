@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -237,11 +238,15 @@ func newBackupVerify() *cobra.Command {
 		Use: "verify FILE", Short: "Prove a backup file: restore it in memory, compare everything", Args: exactArgs(1, "one file"),
 		Long: `Read a backup file whole. Its state is restored into a scratch machine, its history
 hashed; digest, tree head, key set and the checksum of every part must be right. What
-is not is named by its part. It asks no server. Exit codes: 0 whole, 1 not.`,
+is not is named by its part. Of a tail (.rgtail) every entry is read; that they lead to
+its tree head, a restore shows. It asks no server. Exit codes: 0 whole, 1 not.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keys, err := k.readOpeningKeys()
 			if err != nil {
 				return err
+			}
+			if isTail(args[0]) {
+				return showTail(cmd.OutOrStdout(), output, args[0], keys)
 			}
 			report, err := backup.Verify(args[0], keys)
 			if err != nil {
@@ -264,11 +269,16 @@ func newBackupInspect() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			manifest, err := backup.Inspect(args[0], keys)
+			var says any
+			if isTail(args[0]) {
+				says, err = backup.InspectTail(args[0], keys)
+			} else {
+				says, err = backup.Inspect(args[0], keys)
+			}
 			if err != nil {
 				return err
 			}
-			return printJSON(cmd.OutOrStdout(), manifest)
+			return printJSON(cmd.OutOrStdout(), says)
 		},
 	}
 	k.defineFlags(cmd, false)
@@ -280,7 +290,7 @@ func newBackupRestore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore [FILE...]", Short: "Make an empty folder the first node of a new lineage", Args: cobra.ArbitraryArgs,
 		Long: `Restore a backup into an empty data folder; of a full backup and its incremental ones
-name all, the full one first; or name with --directory the folder of the cluster's own backups:
+name all, the full one first, and behind them the log's tails, oldest first; or name with --directory the folder of the cluster's own backups:
 the newest full one, its increments and the log's tail behind them are taken. No server may run on the folder. Afterwards start the node
 with the same cluster secret, public URL and flags as before; the others join it with
 empty folders.
@@ -344,6 +354,11 @@ func restoreBackup(cmd *cobra.Command, files []string, directory string, keys *b
 			return err
 		}
 		files, order.Tails = chain.Files, chain.Tails
+	} else if first := slices.IndexFunc(files, isTail); first >= 0 {
+		if last := slices.IndexFunc(files[first:], func(path string) bool { return !isTail(path) }); last >= 0 {
+			return usageError("name the tails (%s) behind all backups", backup.TailSuffix)
+		}
+		files, order.Tails = files[:first], files[first:]
 	}
 	restored, err := backup.Restore(files, keys, order)
 	if err != nil {

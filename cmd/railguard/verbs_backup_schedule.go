@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"railguard/cluster/backup"
+	"railguard/engine"
 	"railguard/httpapi/description"
 	"railguard/seal"
 )
@@ -55,7 +59,24 @@ func (k *backupKeys) readOpeningKeys() (*backup.Keys, error) {
 	}
 	own, err := clusterKeys()
 	if own == nil && err == nil {
-		return k.readKeys()
+		return nil, usageError("say what opens the backup: --identity, or the passphrase in RAILGUARD_BACKUP_PASSPHRASE_FILE; for the cluster's own backups the secret in RAILGUARD_CLUSTER_SECRET_FILE")
 	}
 	return own, err
+}
+
+func isTail(path string) bool { return strings.HasSuffix(path, backup.TailSuffix) }
+
+// showTail reads a tail whole and prints what it is.
+func showTail(out io.Writer, output, path string, keys *backup.Keys) error {
+	entries := 0
+	head, err := backup.ReadTail(path, keys, func(uint64, uint64, []byte) error { entries++; return nil })
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		return printJSON(out, head)
+	}
+	fmt.Fprintf(out, "%s is whole: cluster %s, log entries %d to %d (%d of them records), log time %s\n", path, head.ClusterID, head.First, head.Last, entries, engine.Time(head.LogNanos))
+	fmt.Fprintf(out, "they lead to tree size %d, tree head %s\n", head.TreeSize, head.TreeHead)
+	return nil
 }

@@ -45,11 +45,12 @@ type Runner struct {
 
 	// What the folder holds; nil: it was not looked at since this node leads, or since something
 	// failed.
-	chain *backup.Chain
-	size  uint64              // Leaves in it, tails included.
-	last  uint64              // The last entry in a tail that this process shipped; 0: none.
-	short bool                // A tail could not be shipped: an increment is due.
-	of    wire.BackupSchedule // The schedule to which chain belongs.
+	chain  *backup.Chain
+	looked time.Time
+	size   uint64              // Leaves in it, tails included.
+	last   uint64              // The last entry in a tail that this process shipped; 0: none.
+	short  bool                // A tail could not be shipped: an increment is due.
+	of     wire.BackupSchedule // The schedule to which chain belongs.
 
 	problem string // Why the last copy, tail or rehearsal failed; "": nothing failed since.
 }
@@ -113,8 +114,12 @@ func (r *Runner) Step(ctx context.Context, now time.Time) {
 	if ctx.Err() != nil {
 		return
 	}
-	if r.chain == nil && !r.trying[full].waits(now) {
-		_ = r.openChain(r.node.Settings()) // A full copy says what is wrong with the folder.
+	if r.chain == nil && (!r.trying[full].waits(now) || now.Sub(r.looked) >= tailWaitMax) {
+		r.looked = now
+		// What is wrong with the folder a full copy says. Where it is back, as a mount, nothing of what failed counts.
+		if r.openChain(r.node.Settings()) == nil {
+			r.trying = [kinds]attempts{drill: r.trying[drill]}
+		}
 	}
 	if r.chain != nil && r.trying[tail].isDue(now, r.chain.Since, r.of.Tail) {
 		r.note(ctx, now, outcome{tail, r.ship(ctx, now)})

@@ -37,6 +37,18 @@ func TestAFolderThatFailsIsTold(t *testing.T) {
 	require.Empty(t, c.step(15*time.Minute))
 	require.Equal(t, 1, count(t, folder, backup.FileSuffix))
 	require.NotNil(t, m.state().Full)
+
+	away := filepath.Join(t.TempDir(), "away")
+	require.NoError(t, os.Rename(folder, away))
+	m.notes(1)
+	require.Contains(t, c.step(time.Minute), "the folder does not exist on n1")
+	tries(3 * time.Hour)
+	require.NoError(t, os.Rename(away, folder))
+	for range 61 {
+		c.step(time.Second)
+	}
+	require.Empty(t, m.problem, "a minute after the mount is back")
+	require.Positive(t, count(t, folder, backup.TailSuffix)+count(t, folder, backup.FileSuffix)-1)
 }
 
 // While copies fail, tails are shipped to what the folder holds.
@@ -271,4 +283,33 @@ func TestFailuresAreBounded(t *testing.T) {
 func TestRoomIsLookedAt(t *testing.T) {
 	require.NoError(t, checkRoom(t.TempDir(), "a copy", 1))
 	require.ErrorContains(t, checkRoom(t.TempDir(), "a copy", 1<<60), "a copy needs 1099511627776 MiB")
+}
+
+// A started runner works beside its steps, and its stop ends a copy that is under way.
+func TestStopEndsWhatIsUnderWay(t *testing.T) {
+	m := newMember(t)
+	folder := t.TempDir()
+	m.schedule(folder, 0)
+	left := filepath.Join(m.dir, "drill-left")
+	require.NoError(t, os.Mkdir(left, 0o700))
+	r := newClock(m).runner
+	r.Start()
+	require.Eventually(t, func() bool { return m.state().Full != nil }, 20*time.Second, 10*time.Millisecond)
+	r.Stop()
+	require.NoDirExists(t, left, "what a rehearsal that was killed left")
+	require.Zero(t, count(t, folder, ".part"))
+
+	held := make(chan struct{})
+	r = newClock(m).runner
+	ctx, cancel := context.WithCancel(t.Context())
+	r.begin = func(work func()) { go func() { <-held; work() }() }
+	m.mu.Lock()
+	m.now += 48 * 3600 * 1e9
+	m.mu.Unlock()
+	r.Step(ctx, time.Now().Add(48*time.Hour))
+	cancel()
+	close(held)
+	is := <-r.ended
+	require.ErrorIs(t, is.err, context.Canceled)
+	require.Equal(t, 1, count(t, folder, backup.FileSuffix))
 }

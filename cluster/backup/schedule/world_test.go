@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 
 // member is a node's folder, state and log without a group.
 type member struct {
+	mu      sync.Mutex
 	t       testing.TB
 	dir     string
 	role    string
@@ -64,6 +66,8 @@ func newMember(t testing.TB) *member {
 }
 
 func (m *member) apply(kind wire.Kind, body []byte) wire.Result {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.index++
 	entry := wire.AppendHeader(nil, wire.Header{Format: engine.Format1, Term: 2, Time: m.now})
 	entry = wire.AppendRecord(entry, wire.Record{Kind: kind, Version: wire.RecordVersion, Origin: 1, Seq: m.index, Body: body})
@@ -99,11 +103,20 @@ func (m *member) Audit() *audit.Store { return m.history }
 func (m *member) Members() []datadir.Member {
 	return []datadir.Member{{ID: "n1", Addr: "127.0.0.1:1", Voter: true, Self: true}}
 }
-func (m *member) View(context.Context, uint64) (*fsm.View, error) { return m.machine.Freeze(), nil }
-func (m *member) Role() string                                    { return m.role }
-func (m *member) Settings() *fsm.Settings                         { return m.machine.Freeze().Settings() }
-func (m *member) TellBackup(problem string)                       { m.problem = problem }
-func (m *member) state() *wire.BackupState                        { return m.Settings().Backups }
+func (m *member) View(context.Context, uint64) (*fsm.View, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.machine.Freeze(), nil
+}
+
+func (m *member) Role() string { return m.role }
+func (m *member) Settings() *fsm.Settings {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.machine.Freeze().Settings()
+}
+func (m *member) TellBackup(problem string) { m.problem = problem }
+func (m *member) state() *wire.BackupState  { return m.Settings().Backups }
 func (m *member) Propose(_ context.Context, kind wire.Kind, body []byte) (wire.Result, error) {
 	if m.silent > 0 {
 		m.silent--

@@ -143,7 +143,7 @@ var wakeUp = []string{
 	"railguard_cluster_log_write_seconds_bucket", "railguard_cluster_log_write_errors_total", "railguard_cluster_apply_lag_entries",
 	"railguard_cluster_disk_level", "railguard_cluster_clock_offset_seconds", "railguard_cluster_certificate_expires_seconds",
 	"railguard_cluster_certificate_errors_total", "railguard_cluster_digest_mismatches_total",
-	"railguard_audit_damage_found_total", "railguard_audit_seal_errors_total",
+	"railguard_audit_damage_found_total", "railguard_cluster_list_damage_found_total", "railguard_audit_seal_errors_total",
 	"railguard_settle_marked_total", "railguard_shares_refused_total", "railguard_structuring_displaced_total",
 	"railguard_alerts_unlisted_total", "railguard_sar_unlisted_total", "railguard_x402_unbooked_total",
 	"railguard_backup_verified_seconds", "railguard_backup_shipped_seconds", "railguard_backup_failures_total", "railguard_backup_drill_failed",

@@ -217,3 +217,17 @@ func (s *frameScanner) nextFrame(offset int64) (f frame, start int64, size int, 
 	}
 	return frame{}, s.size, 0, nil
 }
+
+// countLeaves counts the whole leaves from an offset to the file's end.
+func (s *frameScanner) countLeaves(offset int64) (leaves int, err error) {
+	for {
+		f, start, n, err := s.nextFrame(offset)
+		if err != nil || n == 0 {
+			return leaves, err
+		}
+		if f.kind != frameMark {
+			leaves++
+		}
+		offset = start + int64(n)
+	}
+}

@@ -289,6 +289,9 @@ func (s *Store) loadTails() error {
 		s.catalog.slotFor(number).state = slotTail
 		s.catalog.tails[number] = t
 		s.report.Tails = append(s.report.Tails, *report)
+		if !s.readOnly {
+			damageFound.Add(report.Damaged + min(report.Dropped, 1))
+		}
 	}
 	return nil
 }

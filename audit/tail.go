@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"railguard/audit/merkle"
 )
 
 // tail is a segment that is not sealed: its leaves are frames in one file.
@@ -332,147 +329,6 @@ func (t *tail) syncFile(d Dir, mark func(t *tail, durable int64) error) error {
 	}
 	t.durable.Store(after)
 	return nil
-}
-
-// recoverTail reads a tail file at start. It takes every whole frame, cuts a torn end, and
-// reports damage in bytes that a mark declares durable. If readOnly is set, it cuts nothing.
-func recoverTail(d Dir, form geometry, number uint64, readOnly bool) (t *tail, report *TailReport, err error) {
-	take := d.Create
-	if readOnly {
-		take = d.Open
-	}
-	f, err := take(tailName(number))
-	if err != nil {
-		return nil, nil, err
-	}
-	t = newTail(form, number, f)
-	report, err = t.recoverFrames(readOnly)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", t.name, err), f.Close())
-	}
-	return t, report, nil
-}
-
-// TailReport is what Open found in one tail file.
-type TailReport struct {
-	File   string
-	Leaves int   // readable leaves
-	Cut    int64 // bytes cut from the end: torn by a crash, written again by the log's replay
-	// Damaged counts ranges of bytes that were durable and cannot be read any more. Missing
-	// reports their leaves.
-	Damaged int
-	At      int64 // The byte where the first of the bytes begins that were cut or cannot be read; 0: there are none.
-}
-
-func (t *tail) recoverFrames(readOnly bool) (*TailReport, error) {
-	size, err := t.file.Size()
-	if err != nil {
-		return nil, err
-	}
-	mark, err := lastMark(t.file, size)
-	if err != nil {
-		return nil, err
-	}
-	durable := mark.durable
-	report := &TailReport{File: t.name}
-	scan := &frameScanner{file: t.file, size: size}
-	hash := new(merkle.Hasher)
-	for t.end < size {
-		f, start, n, err := scan.nextFrame(t.end)
-		if err != nil {
-			return nil, err
-		}
-		if start > t.end || n == 0 {
-			if t.end >= durable {
-				break // A torn end: nothing from here on was durable.
-			}
-			if report.Damaged++; report.Damaged == 1 {
-				report.At = t.end
-			}
-			if n == 0 {
-				t.end = durable // The rest of the durable bytes is lost.
-				break
-			}
-		}
-		t.end = start + int64(n)
-		if f.kind != frameMark && t.form.segmentOf(f.index) == t.number {
-			if err := t.publishFound(&f, start, n, hash); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if t.end < size {
-		report.Cut = size - t.end
-		if report.Damaged == 0 {
-			report.At = t.end
-		}
-	}
-	if t.end < size && !readOnly {
-		if err := t.truncateTorn(mark); err != nil {
-			return nil, err
-		}
-	}
-	t.written.Store(t.end)
-	report.Leaves = int(t.form.leaves()) - t.absent
-	return report, nil
-}
-
-// publishFound makes a frame that was found in the file readable.
-func (t *tail) publishFound(f *frame, start int64, size int, hash *merkle.Hasher) error {
-	k := t.form.placeInSegment(f.index)
-	h := f.leafHash(hash)
-	if t.hasLeaf(k) && h != t.hashes[k] {
-		return fmt.Errorf("leaf %d stands twice with different bytes: %w", f.index, ErrDiverged)
-	}
-	t.publishFrame(k, framePlace(start, size, f.kind == frameErased), &h, f.time)
-	return nil
-}
-
-// truncateTorn cuts the file after the last whole frame. If the mark lies after the cut, it
-// first writes the mark again before it. Without a mark the next start would take damage of
-// durable bytes for a torn end and drop everything after it.
-func (t *tail) truncateTorn(mark tailMark) error {
-	if mark.end > t.end {
-		again := appendFrame(nil, frameMark, mark.index, &Leaf{Time: mark.durable})
-		if err := t.appendFrames(again); err != nil {
-			return err
-		}
-		if err := t.file.Sync(); err != nil {
-			return err
-		}
-	}
-	if err := t.file.Truncate(t.end); err != nil {
-		return err
-	}
-	// Synced, because otherwise after a second crash the cut bytes could return behind the
-	// frames that will be written over them.
-	return t.file.Sync()
-}
-
-// tailMark says which part of a tail file is durable.
-type tailMark struct {
-	durable int64  // Bytes below it were synced.
-	index   uint64 // Leaves below it were synced.
-	end     int64  // Where the mark's own frame ends; 0: the file has no mark.
-}
-
-// lastMark finds the whole mark that declares the most bytes durable.
-func lastMark(f File, size int64) (mark tailMark, err error) {
-	scan := &frameScanner{file: f, size: size}
-	for offset := int64(0); offset < size; {
-		frame, start, n, err := scan.nextFrame(offset)
-		if err != nil {
-			return tailMark{}, err
-		}
-		if n == 0 {
-			break
-		}
-		offset = start + int64(n)
-		if frame.kind == frameMark && frame.time >= mark.durable && frame.time <= start {
-			mark = tailMark{durable: frame.time, index: frame.index, end: offset}
-		}
-	}
-	return mark, nil
 }
 
 // endIndex returns the index behind the highest leaf that is present, 0 if there is none.

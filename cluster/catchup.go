@@ -140,7 +140,7 @@ func hashesTo(hashes []audit.Hash) [][]byte {
 // After each pass that brought nothing it waits longer, so that pieces that no peer has whole
 // are not carried over the network again and again.
 func (h *history) fillHistory() {
-	pause := catchUpEvery
+	pause, told := catchUpEvery, ""
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
@@ -157,7 +157,8 @@ func (h *history) fillHistory() {
 			if got == 0 && err != nil && !errors.Is(err, errNoRoom) {
 				pause = min(2*wait, catchUpPauseMax)
 			}
-			if err != nil {
+			if text := fmt.Sprint(err); err != nil && (text != told || !h.isAlone()) { // A node that is alone would say the same for ever.
+				told = text
 				h.life.log.Warn("history is still incomplete", "error", err, "again", pause)
 			}
 		}
@@ -234,6 +235,9 @@ var errNoRoom = errors.New("cluster: the disk is nearly full: fetching waits for
 // fetchStretch fetches one stretch: a whole segment as a file from the first peer
 // that has it sealed, anything else bundle by bundle.
 func (h *history) fetchStretch(stretch audit.Range) error {
+	if h.isAlone() {
+		return errAlone
+	}
 	peers := h.fetchPeers()
 	err := errNoPort
 	segmentLeaves := h.audit.SegmentLeaves()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -61,7 +62,9 @@ type listKeeper struct {
 	ready   []*ofac.Index       // Tables of the active list and of staged ones, for at most two matcher versions each, and those of former if they were made.
 	ahead   *ofac.Index         // Tables of the list that Stage is replicating; else nil.
 	failed  map[tablesKey]error // Why tables of active and staged cannot be compiled.
+	rotten  map[string]bool     // Names of files that are damaged and of which nobody has given a whole copy.
 
+	mending sync.Mutex    // Only one file is mended at a time.
 	finding sync.Mutex    // Only one old list is compiled at a time.
 	open    []*ofac.Index // Most recently compiled last.
 }
@@ -76,7 +79,7 @@ func newListKeeper(dir string, matchers ofac.Matchers, l *life, s *state, p *pee
 	return &listKeeper{
 		dir: dir, matchers: matchers, life: l, state: s, peers: p, staging: newGate(),
 		pace:  timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, s.Applied),
-		queue: make(chan keptList, listWriteQueue), wake: make(chan struct{}, 1), failed: map[tablesKey]error{},
+		queue: make(chan keptList, listWriteQueue), wake: make(chan struct{}, 1), failed: map[tablesKey]error{}, rotten: map[string]bool{},
 	}
 }
 
@@ -107,7 +110,7 @@ func (k *listKeeper) keepStaged(list wantedList) {
 		return // The list was active before.
 	}
 	if err := k.writeFile(k.stagedPath(list.digest), list.entities, list.at, k.life.hasEnded); err != nil {
-		k.life.log.Error("staged list not kept on disk", "error", err)
+		k.tell(slog.LevelError, "staged list not kept on disk", "error", err)
 	}
 }
 
@@ -176,6 +179,7 @@ func (k *listKeeper) pruneLists(active [32]byte, now engine.Time) error {
 			if err := os.Remove(filepath.Join(k.dir, name)); err != nil {
 				return err
 			}
+			k.forgetRotten(name)
 		}
 	}
 	return nil
@@ -211,8 +215,9 @@ func (k *listKeeper) compileKept(key tablesKey) (*ofac.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ofac.Digest(entities) != key.digest { // The damaged file is deleted; a peer's copy will replace it.
-		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"), os.Remove(path))
+	if ofac.Digest(entities) != key.digest {
+		k.noteRotten(filepath.Base(path))
+		return nil, errors.Join(ErrNoList, errors.New("the bytes on disk are damaged"))
 	}
 	return k.compileTables(key, entities, nil)
 }
@@ -241,44 +246,13 @@ func (k *listKeeper) listOf(digest [32]byte, matcher uint16) (*ofac.Index, error
 		return nil, fmt.Errorf("list %x: %w: %w", digest[:4], ErrNoList, ofac.ErrBeingCompiled)
 	}
 	index, err := k.findKept(key)
-	if !errors.Is(err, ErrNoList) || k.peers.hasNoPort() {
+	if !errors.Is(err, ErrNoList) {
 		return index, err
 	}
-	if err := k.fetchList(digest); err != nil {
+	if err := k.mendFile(filepath.Base(k.listPath(digest)), digest); err != nil {
 		return nil, err
 	}
 	return k.findKept(key)
-}
-
-// fetchList fetches a list that was in use before this node joined from a peer.
-func (k *listKeeper) fetchList(digest [32]byte) error {
-	for _, l := range k.peers.leaderFirst(linkFetch) {
-		data, err := readList(l, digest)
-		if err != nil || ofac.Digest(data) != digest {
-			continue
-		}
-		return k.writeFile(k.listPath(digest), data, k.state.LogTime(), func() bool { return true })
-	}
-	return ErrNoList
-}
-
-// readList reads a whole list from a peer, in pieces.
-func readList(l *port.Link, digest [32]byte) ([]byte, error) {
-	var data []byte
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), fetchPatience)
-		r, err := port.Ask(ctx, l, &port.ListCall{Digest: digest[:], Offset: int64(len(data))})
-		cancel()
-		switch {
-		case err != nil:
-			return nil, err
-		case r.Code != 0, len(r.Data) == 0, r.Total > engine.ListMax:
-			return nil, ErrNoList
-		}
-		if data = append(data, r.Data...); int64(len(data)) >= r.Total {
-			return data, nil
-		}
-	}
 }
 
 // answerList gives a peer a piece of a kept list.
@@ -313,7 +287,7 @@ func (k *listKeeper) keepLists() {
 		select {
 		case list := <-k.queue:
 			if err := k.writeList(list); err != nil {
-				k.life.log.Error("list not kept on disk", "error", err)
+				k.tell(slog.LevelError, "list not kept on disk", "error", err)
 			}
 		case <-k.wake:
 			later = time.After(0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -65,7 +66,7 @@ func (k *listKeeper) followEntry(out *fsm.Effects) *ofac.Index {
 	if out.ListData != nil && settings.List != nil {
 		active = wantedList{settings.List.Digest, out.ListData, out.Time}
 		if !k.queueWrite(keptList{digest: active.digest, data: active.entities, at: active.at}) {
-			k.life.log.Error("list not kept on disk: too many wait")
+			k.tell(slog.LevelError, "list not kept on disk: too many wait")
 		}
 	}
 	if !slices.EqualFunc(settings.Staged, staged, func(info *wire.ListInfo, list wantedList) bool { return info.Digest == list.digest }) {

@@ -43,6 +43,7 @@ var (
 	snapshotErrors    = metrics.NewCounter("railguard_cluster_snapshot_errors_total")
 	restoreSeconds    = timing.New("railguard_cluster_restore_seconds", "", timing.Disk)
 	snapshotsRestored = metrics.NewCounter("railguard_cluster_snapshots_restored_total")
+	listDamageFound   = metrics.NewCounter("railguard_cluster_list_damage_found_total")
 	digestMismatches  = metrics.NewCounter("railguard_cluster_digest_mismatches_total")
 )
 

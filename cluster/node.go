@@ -166,6 +166,7 @@ func (n *Node) assembleParts() {
 	n.greeter.askAbout = n.finder.askAbout
 	n.digester = newDigester(n.life, n.replica, n.peers)
 	n.scrubber = newScrubber(n.life, n.audit, n.config.ScrubEvery)
+	n.scrubber.lists, n.scrubber.loss = n.lists.checkNext, n.history.describeLoss
 	n.compaction = &compaction{
 		policy: n.config.Snapshot, installing: n.adapter.installing, life: n.life, replica: n.replica, peers: n.peers, disk: n.disk, taken: n.gauges.snapshotTime, snaps: n.snaps, gate: newGate(),
 	}
@@ -311,7 +312,7 @@ func (n *Node) startGoroutines() {
 	n.replica.watchLeader()
 	for _, run := range []func(){
 		n.sequencer.sequenceRecords, n.duties.doDuties, n.duties.doUpkeep, n.disk.watchDisk, n.retention.enforceRetention, n.scrubber.scrubHistory, n.lists.keepLists, n.digester.compareDigests,
-		n.state.statuses.keepStatuses, n.contact.keepContact,
+		n.state.statuses.keepStatuses, n.contact.keepContact, n.history.fillHistory,
 	} {
 		n.life.running.Go(run)
 	}
@@ -322,7 +323,7 @@ func (n *Node) startGoroutines() {
 	if len(n.greeter.unreached) > 0 {
 		n.life.running.Go(n.greeter.askUnreached)
 	}
-	for _, run := range []func(){n.peers.watchPeers, n.finder.findGroup, n.history.fillHistory} {
+	for _, run := range []func(){n.peers.watchPeers, n.finder.findGroup} {
 		n.life.running.Go(run)
 	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -144,7 +145,7 @@ func TestLogTimeRunsAheadBoundedly(t *testing.T) {
 }
 
 func TestListKeeper(t *testing.T) {
-	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
+	k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil)
 	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
 	const day = engine.DayLength
 	require.NoError(t, k.writeList(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))

@@ -238,9 +238,10 @@ func (n *Node) listWarnings() []string {
 	if offset := n.clocks.clockOffset(); offset > clockOffsetMax || offset < -clockOffsetMax {
 		warnings = append(warnings, fmt.Sprintf("this node's clock is %d ms off", offset/engine.Millisecond))
 	}
-	if damage := n.audit.Damage(); len(damage) > 0 {
-		warnings = append(warnings, fmt.Sprintf("history on this node's disk is damaged in %d places, the first: %v", len(damage), damage[0]))
+	if loss := n.history.describeLoss(); loss != "" {
+		warnings = append(warnings, loss)
 	}
+	warnings = append(warnings, n.lists.describeRotten()...)
 	if index, open := n.digester.inDispute(); open {
 		warnings = append(warnings, fmt.Sprintf("states differ between nodes since log index %d, and no majority has one yet: bring every voter up", index))
 	}
@@ -288,7 +289,7 @@ func (n *Node) groupWarnings(s *report.ClusterStatus) (warnings []string) {
 		case node.Lag > maxLagDefault:
 			warnings = append(warnings, fmt.Sprintf("%s is %d entries behind", node.ID, node.Lag))
 		}
-		if last, known := n.peers.lastSample(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.history.busy.Load() {
+		if last, known := n.peers.lastSample(node.ID); known && last.pong.Missing || node.ID == n.config.ID && n.history.busy.Load() && !n.history.isAlone() {
 			warnings = append(warnings, fmt.Sprintf("history of %s is incomplete: it is fetched from the others", node.ID))
 		}
 	}
@@ -420,6 +421,8 @@ func (n *Node) checkNode() report.ReadyCheck {
 		// All nodes of a group that has just started may be at this, so it takes none out of service.
 		if lacks := n.indexes.lacks(); lacks > 0 {
 			c.Text = fmt.Sprintf("ok, but %d records are being read back: calls that may repeat an older one are refused until then", lacks)
+		} else if loss := n.history.describeLoss(); loss != "" && n.history.isAlone() {
+			c.Text = "ok, but " + loss
 		}
 	}
 	return c

@@ -32,6 +32,7 @@ func (s *stores) openStores(config *Config, l *life) (err error) {
 	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
+	tellFound(l.log, s.audit.Report())
 	if err = s.openIndexes(config, s.folder, s.audit, l); err != nil {
 		return fmt.Errorf("cluster: index of history: %w", err)
 	}

@@ -103,7 +103,7 @@ func LeafError(err error) error {
 	case errors.Is(err, audit.ErrMissing), errors.Is(err, audit.ErrClosed):
 		return Refuse("overloaded", "this node is catching up; retry")
 	case errors.Is(err, audit.ErrCorrupt):
-		return Refuse("overloaded", "this node fetches that part of history anew from another one; retry, or ask another node")
+		return Refuse("overloaded", "that part of history is damaged on this node's disk; it is fetched anew where another node has it: retry, or ask another node")
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, wire.ErrNoLeader), errors.Is(err, wire.ErrNoQuorum):
 		return &ReadError{err}
 	}

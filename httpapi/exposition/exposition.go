@@ -15,7 +15,7 @@ import (
 var Help = map[string]string{
 	"railguard_agents_registered_with_match_total":       "Agents issued although their operator is listed; they are blocked.",
 	"railguard_audit_bytes_appended_total":               "Bytes written to history, before sealing.",
-	"railguard_audit_damage_found_total":                 "Damaged places found in history on this disk; fetched again from peers.",
+	"railguard_audit_damage_found_total":                 "Damaged places found in history on this disk, at a start or later; written again from the log, or fetched from peers.",
 	"railguard_audit_leaves_appended_total":              "Leaves written to history.",
 	"railguard_audit_leaves_imported_total":              "Leaves fetched from peers.",
 	"railguard_audit_leaves_replayed_total":              "Leaves read again at a start and found equal.",
@@ -48,6 +48,7 @@ var Help = map[string]string{
 	"railguard_cluster_leader_changes_total":             "Changes of leader seen by this node.",
 	"railguard_cluster_leads":                            "1 while this node leads and serves.",
 	"railguard_cluster_log_bytes_since_snapshot":         "Bytes of log applied since the newest snapshot.",
+	"railguard_cluster_list_damage_found_total":          "Damaged files of sanctions lists found on this disk; replaced from the state or a peer.",
 	"railguard_cluster_log_write_errors_total":           "Writes of the log that the disk refused.",
 	"railguard_cluster_log_write_seconds":                "Time of one durable write of the log.",
 	"railguard_cluster_oldest_log_age_seconds":           "How long a peer may be away and still come back without a snapshot.",

@@ -157,12 +157,7 @@ func Thin(dir string, keys *Keys, cluster string, keep int, kept ...string) (gon
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(c copied) bool { return c.err != nil || c.says.ClusterID != cluster })
-	fulls, from := 0, 0
-	for i := len(all) - 1; i >= 0 && fulls < keep; i-- {
-		if all[i].says.From == 0 {
-			fulls, from = fulls+1, i
-		}
-	}
+	from := keptFrom(all, keep)
 	remove := func(path string) {
 		if slices.Contains(kept, filepath.Base(path)) {
 			return
@@ -173,10 +168,8 @@ func Thin(dir string, keys *Keys, cluster string, keep int, kept ...string) (gon
 		}
 		gone = append(gone, filepath.Base(path))
 	}
-	if fulls >= keep { // With fewer, nothing is older than what is kept.
-		for _, one := range all[:from] {
-			remove(one.path)
-		}
+	for _, one := range all[:from] {
+		remove(one.path)
 	}
 	if len(all) < 2 {
 		return gone, err
@@ -192,6 +185,27 @@ func Thin(dir string, keys *Keys, cluster string, keep int, kept ...string) (gon
 		}
 	}
 	return gone, errors.Join(err, listErr)
+}
+
+// keptFrom returns the first copy that stays: the last but keep full one of the newest lineage, or
+// the first of all where there are fewer. After a restore two full ones of the new lineage must be
+// there before what was restored from goes: whoever restored the wrong thing can begin again.
+func keptFrom(all []copied, keep int) (from int) {
+	if len(all) == 0 {
+		return 0
+	}
+	lineage := all[len(all)-1].says.Lineage
+	if slices.ContainsFunc(all, func(c copied) bool { return c.says.Lineage != lineage }) {
+		keep = max(keep, 2)
+	}
+	for i := len(all) - 1; i >= 0; i-- {
+		if c := all[i].says; c.From == 0 && c.Lineage == lineage {
+			if keep--; keep == 0 {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // isHeld reports whether no restore needs a tail: the last copy but one has its entries, or no copy

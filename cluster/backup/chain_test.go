@@ -263,6 +263,32 @@ func TestThinningKeepsWhatARestoreNeeds(t *testing.T) {
 	require.True(t, isHeld(head, []copied{copies[0], restored, restored}, 1))
 }
 
+// What stays counts in full copies of the newest lineage; what a lineage was restored from stays a
+// while longer.
+func TestWhatStaysIsOfTheNewestLineage(t *testing.T) {
+	for _, c := range []struct {
+		copies string // F and i are of the lineage before a restore, G and j of the one behind it.
+		keep   int
+		want   int
+	}{
+		{"", 1, 0}, {"F", 1, 0}, {"Fi", 1, 0}, {"FiF", 1, 2}, {"FiF", 2, 0}, {"FiFiFi", 2, 2}, {"ii", 1, 0}, {"iiF", 1, 2},
+		{"FiG", 1, 0}, {"FiGj", 1, 0}, {"FiGjG", 1, 2}, {"FFFFG", 3, 0}, {"FFGGjG", 3, 2}, {"FGGG", 2, 2},
+	} {
+		var all []copied
+		for _, letter := range c.copies {
+			says := &Manifest{Lineage: "before"}
+			if letter == 'G' || letter == 'j' {
+				says.Lineage = "behind"
+			}
+			if letter == 'i' || letter == 'j' {
+				says.From = 256
+			}
+			all = append(all, copied{says: says})
+		}
+		require.Equal(t, c.want, keptFrom(all, c.keep), "%s, keep %d", c.copies, c.keep)
+	}
+}
+
 // FuzzTails reads any bytes as a tail in clear: an error or entries in their order, and the same
 // entries again when they are written.
 func FuzzTails(f *testing.F) {

@@ -19,7 +19,7 @@ import (
 // copyOut writes a backup, reads it back as a restore would, and tells the log. from 0: a full one.
 func (r *Runner) copyOut(ctx context.Context, keys *backup.Keys, now time.Time, where wire.BackupSchedule, from uint64, since int64) error {
 	state := r.node.Settings().Backups
-	if err := r.checkFolder(where.Folder, state); err != nil {
+	if err := r.checkFolder(where.Folder, keys, state); err != nil {
 		return err
 	}
 	if err := backup.Sweep(where.Folder, time.Now()); err != nil {
@@ -67,10 +67,10 @@ func (r *Runner) copyOut(ctx context.Context, keys *backup.Keys, now time.Time, 
 	return nil
 }
 
-// checkFolder refuses a folder that is not there, or that lost what this node wrote into it: a mount
+// checkFolder refuses a folder that is not there, or that lost all that this node wrote into it: a mount
 // is gone, and what was written would fill the node's own disk and be lost with it. The node makes
 // no folder for the same reason.
-func (r *Runner) checkFolder(folder string, state *wire.BackupState) error {
+func (r *Runner) checkFolder(folder string, keys *backup.Keys, state *wire.BackupState) error {
 	info, err := os.Stat(folder)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -84,6 +84,9 @@ func (r *Runner) checkFolder(folder string, state *wire.BackupState) error {
 	}
 	if _, err := os.Stat(filepath.Join(folder, state.Newest.File)); !errors.Is(err, os.ErrNotExist) {
 		return err
+	}
+	if _, err := backup.FindChain(folder, keys); err == nil {
+		return nil // A person took that copy out of a folder that is there.
 	}
 	return fmt.Errorf("%s, which %s wrote, is not in the folder: is it mounted? If the folder was emptied on purpose, set the schedule again, and a full copy is begun", state.Newest.File, r.node.NodeID())
 }

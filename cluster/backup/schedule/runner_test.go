@@ -1,12 +1,16 @@
 package schedule
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/backup"
@@ -219,6 +223,11 @@ func TestAnEmptyMountPointIsNotFilled(t *testing.T) {
 	m.schedule(folder, 0)
 	require.Empty(t, newClock(m).step(0))
 	require.Equal(t, 1, count(t, folder, backup.FileSuffix))
+	again := newClock(m)
+	again.step(2 * time.Hour)
+	require.NoError(t, os.Remove(filepath.Join(folder, m.state().Newest.File)))
+	require.Empty(t, again.step(2*time.Hour), "a person took one copy out")
+	require.Equal(t, 2, count(t, folder, backup.FileSuffix))
 	empty()
 	copied := *m.state().Newest
 	copied.Node = "n2"
@@ -312,4 +321,42 @@ func TestStopEndsWhatIsUnderWay(t *testing.T) {
 	is := <-r.ended
 	require.ErrorIs(t, is.err, context.Canceled)
 	require.Equal(t, 1, count(t, folder, backup.FileSuffix))
+}
+
+// The gauges say what the log knows and how far this node has shipped, and end with the schedule.
+func TestGaugesOfBackups(t *testing.T) {
+	m := newMember(t)
+	c := newClock(m)
+	m.schedule(t.TempDir(), 86400)
+	gauge := func(name string) (value float64) {
+		var out bytes.Buffer
+		metrics.WritePrometheus(&out, false)
+		_, rest, there := strings.Cut(out.String(), "\n"+name+" ")
+		require.True(t, there, name)
+		_, err := fmt.Sscan(rest, &value)
+		require.NoError(t, err)
+		return value
+	}
+	c.step(0)
+	c.step(time.Second) // The rehearsal.
+	m.notes(1)
+	c.step(10 * time.Second)
+	at := float64(c.at.UnixNano()) / 1e9
+	for name, want := range map[string]float64{
+		"scheduled": 1, "shipped_seconds": at, "verified_seconds": at, "verified_full_seconds": at, "drilled_seconds": at, "drill_failed": 0,
+	} {
+		require.InDelta(t, want, gauge("railguard_backup_"+name), 30, name)
+	}
+	require.EqualValues(t, m.state().Newest.Size, gauge("railguard_backup_verified_bytes"))
+	m.apply(wire.KindBackups, wire.Encode(&wire.Backups{Op: wire.BackupsDrilled, Drill: &wire.BackupDrill{Node: "n2", Failed: "a disk"}}))
+	c.step(time.Second)
+	require.EqualValues(t, 1, gauge("railguard_backup_drill_failed"))
+	m.role = "follower"
+	c.step(time.Second)
+	require.Zero(t, gauge("railguard_backup_shipped_seconds"), "only the leader ships")
+	require.NotZero(t, gauge("railguard_backup_verified_seconds"), "each node knows it from the log")
+	m.role = "leader"
+	m.apply(wire.KindBackups, wire.Encode(&wire.Backups{Op: wire.BackupsOff}))
+	require.Empty(t, c.step(48*time.Hour))
+	require.Zero(t, gauge("railguard_backup_scheduled"))
 }

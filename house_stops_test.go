@@ -121,19 +121,10 @@ func quotes(parts []string, reason string) bool {
 // TestEveryStopHasARow: whatever reason a node gives for its end stands in the table of the
 // operator's handbook, as it is printed.
 func TestEveryStopHasARow(t *testing.T) {
-	_, chapter, found := strings.Cut(text(t, "docs/OPERATING.md"), "\n## A node that stops\n")
-	require.True(t, found)
-	chapter, _, _ = strings.Cut(chapter, "\n### ")
 	var rows [][]string // What a row quotes, cut where it leaves something out.
-	for _, line := range strings.Split(chapter, "\n") {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| reason") {
-			continue
-		}
-		cell, what, _ := strings.Cut(line[2:], " | ")
-		require.NotEmpty(t, strings.Trim(what, " |"), line)
-		require.NotRegexp(t, `(?i)\bwipe (it|the folder)\b`, what, "nobody is told to wipe what the product has not compared")
-		for _, match := range quoted.FindAllStringSubmatch(cell, -1) {
-			rows = append(rows, strings.Split(match[1], "..."))
+	for _, row := range stopRows(t) {
+		for _, quote := range row {
+			rows = append(rows, strings.Split(quote, "..."))
 		}
 	}
 	reasons := stops(t)

@@ -152,5 +152,5 @@ func TestGuardG3CountsInstallsWithoutProgress(t *testing.T) {
 	}
 	require.Empty(t, died)
 	install(c.installedAt, c.installedAt)
-	require.Contains(t, died, "without progress")
+	require.Contains(t, died, "snapshots are installed again and again without progress")
 }

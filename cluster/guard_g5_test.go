@@ -100,6 +100,6 @@ func TestGuardG5ExitRule(t *testing.T) {
 	s.stuck.Store(longAgo)
 	s.noteStuck(refused)
 	require.Len(t, gave.all(), 1)
-	require.Contains(t, gave.all()[0], "restart this node")
+	require.Contains(t, gave.all()[0], "leadership transfer does not end")
 	require.Equal(t, "stopped", n.Role())
 }

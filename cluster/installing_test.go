@@ -179,6 +179,7 @@ func TestARestoreThatFails(t *testing.T) {
 	close(held.let)
 	require.Eventually(t, func() bool { return len(g.gave["n3"].all()) == 1 }, groupPatience, time.Millisecond)
 	reason := g.gave["n3"].all()[0]
+	require.Contains(t, reason, "the snapshot that the leader sent cannot be restored")
 	require.Contains(t, reason, "a row does not fit")
 	metas, err := n.snaps.List()
 	require.NoError(t, err)

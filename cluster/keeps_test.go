@@ -104,6 +104,8 @@ func TestSpoiltSnapshotIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, data, 0o600))
 	_, err = Open(aloneConfig(t, dir))
 	require.ErrorIs(t, err, datadir.ErrDamaged)
+	require.ErrorContains(t, err, "no snapshot can be loaded")
+	require.ErrorContains(t, err, "failed to load any existing snapshots")
 	require.ErrorContains(t, err, name+": its checksum is wrong")
 	require.ErrorContains(t, err, "join anew")
 }

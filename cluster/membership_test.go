@@ -194,7 +194,7 @@ func TestDivergedNodeStops(t *testing.T) {
 	before := digestMismatches.Get()
 	odd.digester.reportMismatch(index, true)
 	require.Eventually(t, func() bool { return len(g.gave[odd.NodeID()].all()) == 1 }, 20*time.Second, 10*time.Millisecond)
-	require.Contains(t, g.gave[odd.NodeID()].all()[0], "diverged")
+	require.Contains(t, g.gave[odd.NodeID()].all()[0], "BUG: state diverged")
 	require.GreaterOrEqual(t, digestMismatches.Get(), before+3, "the two that it asked count it too: its own count is gone before it is read")
 	for id, n := range g.all() {
 		if n != odd {
@@ -228,7 +228,7 @@ func TestFolderFromAnOlderCopy(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(g.dir, old)))
 	require.NoError(t, os.Rename(copied, filepath.Join(g.dir, old)))
 	n := g.open(old, hosts)
-	g.awaitEnd(old, "older copy")
+	g.awaitEnd(old, "the data folder is an older copy")
 	require.False(t, n.Ready(t.Context(), report.ReadyQuery{}).Ready)
 	require.Nil(t, n.Agent(20), "it gets no entries under its old name")
 	propose(t, g.leader(), wire.KindRegister, register("the others go on"))

@@ -368,7 +368,7 @@ func TestRecoverOldNodesComeBack(t *testing.T) {
 	for _, id := range lost {
 		old := g.open(id)
 		require.Eventually(t, func() bool { return len(g.gave[id].all()) > 0 }, 10*time.Second, 10*time.Millisecond, "%s", id)
-		require.Contains(t, g.gave[id].all()[0], fmt.Sprintf("recovered without node %q", id))
+		require.Contains(t, g.gave[id].all()[0], fmt.Sprintf("was recovered without node %q", id))
 		_, err = old.Propose(t.Context(), wire.KindRegister, register("too late"))
 		require.Error(t, err)
 		g.close(id)

@@ -64,11 +64,12 @@ func TestRemovedNodeStaysOut(t *testing.T) {
 	g.open(gone, hosts)
 	g.awaitReady()
 	g.removeSoon(gone)
-	g.awaitEnd(gone, "was removed")
+	g.awaitEnd(gone, "this node was removed from the cluster")
 	g.close(gone)
 
 	_, err := Open(g.config(gone, hosts))
-	require.ErrorContains(t, err, "was removed", "its folder is marked")
+	require.ErrorContains(t, err, "was left behind", "its folder is marked")
+	require.ErrorContains(t, err, "was removed")
 
 	require.NoError(t, os.RemoveAll(folder))
 	require.NoError(t, os.Rename(copied, folder))

@@ -159,7 +159,7 @@ func TestLostSnapshotsAreNamed(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, datadir.RaftFolder, datadir.SnapshotFolder)))
 	_, err = Open(n.config)
 	require.ErrorIs(t, err, datadir.ErrDamaged)
-	require.ErrorContains(t, err, "no snapshot")
+	require.ErrorContains(t, err, "no snapshot that can be read reaches to where the log begins")
 
 	store, err := datadir.OpenLog(filepath.Join(dir, datadir.RaftFolder))
 	require.NoError(t, err)

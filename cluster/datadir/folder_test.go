@@ -107,7 +107,7 @@ func TestFolderRefuses(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(dir, IdentityFile)))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, RaftFolder, LogFile), []byte("x"), 0o600))
 		_, err := Open(SystemDisk{}, dir, "n1")
-		require.ErrorContains(t, err, "incomplete")
+		require.ErrorContains(t, err, "has data but no node.json")
 	})
 	t.Run("in use", func(t *testing.T) {
 		dir := t.TempDir()

@@ -147,7 +147,7 @@ func TestCutsOfTheLog(t *testing.T) {
 			}
 			standsStill(t, store, "raft would write what contradicts it", func() error { return store.DeleteRange(c.low, c.high) })
 			require.Len(t, gave.all(), 1)
-			require.Contains(t, gave.all()[0], "history diverged")
+			require.Contains(t, gave.all()[0], "history diverged: the group would cut entries ")
 			first, err := memory.FirstIndex()
 			require.NoError(t, err)
 			last, err := memory.LastIndex()

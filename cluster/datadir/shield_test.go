@@ -167,6 +167,7 @@ func TestDamageWhileRunning(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, make([]byte, len(data)), 0o600), "the mapped file itself")
 	standsStill(t, guarded, "raft panics if it cannot read an entry", func() error { var entry raft.Log; return guarded.GetLog(200, &entry) })
 	require.Eventually(t, func() bool { return len(gave) == 1 }, 10*time.Second, time.Millisecond)
+	require.Contains(t, gave.all()[0], "the raft log is damaged")
 	require.Contains(t, gave.all()[0], path)
 	require.Contains(t, gave.all()[0], "join anew")
 	standsStill(t, guarded, "nothing is written any more", func() error { return guarded.StoreLog(&raft.Log{Index: 401}) })

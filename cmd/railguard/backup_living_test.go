@@ -25,7 +25,6 @@ import (
 // does not start before both are gone, whether it takes the name of the third or a new one, and
 // the living do not end. One of them that comes back later, alone, is warned of.
 func TestARestoredFolderAsksTheLiving(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	g := newGroup(t)
 	g.form(ofac.Carried())
 	g.useSample()
@@ -61,7 +60,7 @@ func TestARestoredFolderAsksTheLiving(t *testing.T) {
 		_, err := backup.Restore([]string{path}, testBackupKeys, order)
 		require.NoError(t, err)
 		_, err = start(id)
-		require.ErrorContains(t, err, "and yet they answer as the old group")
+		require.ErrorContains(t, err, "this folder was recovered or restored without them, and yet they answer as the old group")
 		for living := range g.nodes {
 			require.ErrorContains(t, err, living+" at ")
 		}
@@ -113,7 +112,6 @@ func (h *hiddenNetwork) Dial(address string, timeout time.Duration) (net.Conn, e
 // lives. Once the link is there again, the restored node ends, and does not start again; the group
 // goes on.
 func TestWhoWasNotReachedIsAskedAgain(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	g := newGroup(t)
 	g.form(ofac.Carried())
 	g.useSample()
@@ -151,7 +149,7 @@ func TestWhoWasNotReachedIsAskedAgain(t *testing.T) {
 	}
 	require.NoError(t, n.Close())
 	_, err = start()
-	require.ErrorContains(t, err, "and yet they answer as the old group")
+	require.ErrorContains(t, err, "this folder was recovered or restored without them, and yet they answer as the old group")
 	verdict, _ := g.leader().pay(t, token)
 	require.Equal(t, "PROCEED", verdict)
 	for id := range g.nodes {

@@ -53,7 +53,6 @@ func awaitLists(t testing.TB, dir string) {
 // A flipped byte in any part is refused with that part's name, even if the file is encrypted
 // anew: the parts are checked against each other, not only by the encryption.
 func TestFlippedByteIsNamedByItsPart(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
 	g.useSample()
@@ -172,7 +171,6 @@ func TestBackupEveryGoesOn(t *testing.T) {
 // Records that have expired since the backup are erased from the restored folder before a node
 // starts on it.
 func TestRestoreErasesWhatHasExpired(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	const secretive = "Unrepeatable Lighthouse Chandlery"
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())

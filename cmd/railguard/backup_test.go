@@ -50,7 +50,6 @@ func (n *groupNode) pay(t testing.TB, token string) (verdict, txn string) {
 // restored cluster has everything from before the backup and nothing from after it, and gives
 // out no id a second time.
 func TestBackupIsRestoredOntoEmptyMachines(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	g := newGroup(t)
 	g.form(ofac.Carried())
 	g.useSample()
@@ -225,8 +224,7 @@ func unnamedUntilAgreed(t *testing.T, n *groupNode, dir string) {
 		_, _ = io.WriteString(w, `{"keys":[]}`)
 	}))
 	defer server.Close()
-	t.Setenv("RAILGUARD_BACKUP_PASSPHRASE", "the passphrase of these tests")
-	_, _, err := run(t, "backup", "create", "--file", path, "--url", server.URL, "--key", groupKey, "--data", t.TempDir())
+	_, _, err := run(t, "backup", "create", "--file", path, "--recipient", testBackupKeys.Recipients[0], "--url", server.URL, "--key", groupKey, "--data", t.TempDir())
 	require.ErrorContains(t, err, "not the one that the server publishes")
 	require.False(t, named)
 	left, err := filepath.Glob(path + "*")

@@ -29,7 +29,7 @@ type fleetOfThree struct {
 }
 
 func newFleetOfThree(t *testing.T) *fleetOfThree {
-	f := &fleetOfThree{park: newPark(t, 3), pause: 5 * time.Millisecond}
+	f := &fleetOfThree{park: newParkAlone(t, 3), pause: 5 * time.Millisecond}
 	f.extra = []string{"--grace", "3s"}
 	f.form()
 	f.id, f.token = f.agent(f.machines[0], "balanced")

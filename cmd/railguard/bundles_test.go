@@ -49,7 +49,6 @@ func TestPeriodsThatAreOver(t *testing.T) {
 
 // A node writes what is missing, whole or not at all, tries again what failed, and removes nothing.
 func TestBundlesByThemselves(t *testing.T) {
-	t.Parallel()
 	o := newOutsider(t)
 	token := o.node.token(t)
 	o.node.must(t, 200, "POST", "/v1/screen", `{"token":"`+token+`","amount":4,"cpName":"Lazarus Group"}`)
@@ -113,7 +112,6 @@ func TestCallsInside(t *testing.T) {
 
 // The console hands out the bundle of a period, by the caller's own key.
 func TestBundleDoor(t *testing.T) {
-	t.Parallel()
 	o := newOutsider(t)
 	_ = o.node.token(t)
 	o.checkpoint(o.now.Size)

@@ -56,6 +56,7 @@ func TestDamagedLogIsFatal(t *testing.T) {
 		var coded *exitError
 		require.ErrorAs(t, err, &coded)
 		require.Equal(t, exitFatal, coded.code, err)
+		require.ErrorContains(t, err, "the raft log is damaged")
 		require.ErrorContains(t, err, damage.says)
 		require.ErrorContains(t, err, "join anew")
 		require.NoError(t, os.WriteFile(damage.path, sound, 0o600))

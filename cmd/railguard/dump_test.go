@@ -55,7 +55,6 @@ func copyOf(t *testing.T, dir string) string {
 // state, each list with its name. What does not is named, by file and byte, and nothing damaged is
 // called whole.
 func TestDamagedFoldersAreNotWhole(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	dir := stoppedFolder(t)
 	t.Run("last resort", func(t *testing.T) { lastResort(t, dir) })
 	for _, path := range []string{dir, filepath.Join(dir, "audit"), filepath.Join(dir, "raft"), filepath.Join(dir, "lists")} {

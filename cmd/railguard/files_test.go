@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"railguard/cluster/testcluster"
 )
 
 // A node whose limit of open files is low says so when it starts, with the number that it
@@ -19,11 +17,10 @@ func TestFewFilesAreSaidAtStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	binary := filepath.Join(t.TempDir(), "railguard")
-	require.NoError(t, testcluster.BuildProduct(binary))
+	waitBeside(t)
 	for limit, warned := range map[string]bool{"256": true, "4096": false} {
 		data := filepath.Join(t.TempDir(), "data")
-		node := exec.Command("sh", "-c", `ulimit -n "$1" && exec "$0" serve --id n1 --data "$2" --http 127.0.0.1:0 --admin 127.0.0.1:0 --bootstrap-expect 1 --dev`, binary, limit, data)
+		node := exec.Command("sh", "-c", `ulimit -n "$1" && exec "$0" serve --id n1 --data "$2" --http 127.0.0.1:0 --admin 127.0.0.1:0 --bootstrap-expect 1 --dev`, product(t), limit, data)
 		for _, entry := range os.Environ() {
 			if !strings.HasPrefix(entry, "RAILGUARD_") {
 				node.Env = append(node.Env, entry)

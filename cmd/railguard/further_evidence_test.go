@@ -24,7 +24,6 @@ func (o *outsider) bringHouse(effect string) {
 // OFAC's led to are decided again with it: reviewed, then blocked. A verdict or a name of a list that
 // somebody alters afterwards is found.
 func TestBundleOfAListBesideOFACs(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	token := o.node.token(t)
 	payments := []string{`"cpName":"Known Defrauder Holdings"`, `"cpWallet":"` + houseWallet + `"`, `"cpName":"A Baker","cpIdentifiers":[{"type":"bic","value":"DEFRDEFF"}]`}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -58,7 +59,15 @@ type groupNode struct {
 	dir  string
 }
 
+// newGroup prepares nodes, n1 to n3 unless named, and opens none. From here the test waits beside
+// others.
 func newGroup(t testing.TB, ids ...string) *group {
+	waitBeside(t)
+	return newGroupAlone(t, ids...)
+}
+
+// newGroupAlone is newGroup for a test in which a call may not be late.
+func newGroupAlone(t testing.TB, ids ...string) *group {
 	g := &group{t: t, dir: t.TempDir(), hosts: map[string]string{}, nodes: map[string]*groupNode{}}
 	if len(ids) == 0 {
 		ids = []string{"n1", "n2", "n3"}
@@ -104,10 +113,10 @@ func (g *group) open(id string, matchers ofac.Matchers) *groupNode {
 	node, err := cluster.Open(cluster.Config{
 		ID: id, DataDir: filepath.Join(g.dir, id), ListenCluster: g.hosts[id], APIAddr: id, Join: peers, BootstrapExpect: len(g.hosts),
 		Genesis: func() wire.Genesis { return genesis }, Secret: []byte(groupSecret), Version: "test", Logger: log, Recorder: flight.Recorder, Matchers: matchers,
-		// Nobody replaces a leader whose disk or machine stood still for a moment, so no call
-		// fails for that.
+		// Nobody replaces a leader whose disk or machine stood still for a moment, and no node is
+		// silent, so no call fails for that.
 		Timing:        cluster.Timing{Heartbeat: 1500 * time.Millisecond, Stall: 20 * time.Second},
-		WriteDeadline: 20 * time.Second,
+		WriteDeadline: 20 * time.Second, SilentAfter: 20 * time.Second,
 	})
 	require.NoError(g.t, err)
 	api, err := httpapi.New(httpapi.Deps{
@@ -156,9 +165,9 @@ func (g *group) form(matchers ofac.Matchers) {
 		all.Go(func() { g.open(id, matchers) })
 	}
 	all.Wait()
-	require.Eventually(g.t, func() bool { return g.leader() != nil && g.nodes["n1"].node.Settings().Genesis != nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(g.t, func() bool { return g.leader() != nil && g.nodes["n1"].node.Settings().Genesis != nil }, slowPatience, 10*time.Millisecond)
 	for _, n := range g.nodes { // A node that has just started answers nothing.
-		require.Eventually(g.t, func() bool { return n.node.Currentness() == report.Current }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(g.t, func() bool { return n.node.Currentness() == report.Current }, slowPatience, 10*time.Millisecond)
 	}
 }
 
@@ -175,7 +184,7 @@ func (g *group) leader() *groupNode {
 func (g *group) awaitReady() {
 	g.t.Helper()
 	for id, n := range g.nodes {
-		require.Eventually(g.t, func() bool { return n.node.Ready(g.t.Context(), report.ReadyQuery{Sync: true}).Ready }, 60*time.Second, 20*time.Millisecond,
+		require.Eventually(g.t, func() bool { return n.node.Ready(g.t.Context(), report.ReadyQuery{Sync: true}).Ready }, slowPatience, 20*time.Millisecond,
 			"%s: %v", id, n.node.Ready(g.t.Context(), report.ReadyQuery{}))
 	}
 }
@@ -184,12 +193,32 @@ func (g *group) awaitReady() {
 func (g *group) useSample() {
 	entities, err := ofac.EncodeEntities(sample.Entities(), sample.Meta())
 	require.NoError(g.t, err)
-	leader := g.leader()
-	info := wire.ListInfo{Source: "sample", Entries: uint32(len(sample.Entities())), SDN: uint32(len(sample.Entities())), Sample: true}
-	_, err = leader.node.Stage(g.t.Context(), entities, info, false, wire.Common{})
-	require.NoError(g.t, err)
-	r, err := leader.node.Propose(g.t.Context(), wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(entities)}))
-	require.NoError(g.t, err)
+	g.activate(entities, wire.ListInfo{Source: "sample", Entries: uint32(len(sample.Entities())), SDN: uint32(len(sample.Entities())), Sample: true})
+}
+
+// activate makes a list the active one. It goes to the next leader if one steps back meanwhile.
+func (g *group) activate(entities []byte, info wire.ListInfo) {
+	g.t.Helper()
+	try := func(step func(leader *groupNode) error) {
+		g.t.Helper()
+		err := errors.New("nobody leads")
+		require.Eventually(g.t, func() bool {
+			if leader := g.leader(); leader != nil {
+				err = step(leader)
+			}
+			return err == nil || errors.Is(err, wire.ErrUnknown)
+		}, slowPatience, electionPause)
+		require.NoError(g.t, err)
+	}
+	try(func(leader *groupNode) error {
+		_, err := leader.node.Stage(g.t.Context(), entities, info, false, wire.Common{})
+		return err
+	})
+	var r wire.Result
+	try(func(leader *groupNode) (err error) {
+		r, err = leader.node.Propose(g.t.Context(), wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: ofac.Digest(entities)}))
+		return err
+	})
 	require.Equal(g.t, wire.Applied, r.Code)
 }
 
@@ -213,10 +242,15 @@ func serveCall(handler http.Handler, key, method, path, body string) (int, map[s
 	return w.Code, answer
 }
 
-// must makes a call that has to succeed.
+// must makes a call that has to succeed, again while a leader is chosen.
 func (n *groupNode) must(t testing.TB, status int, method, path, body string) map[string]any {
 	t.Helper()
+	require.NotNil(t, n, "nobody leads")
 	code, answer := n.call(method, path, body)
+	for until := time.Now().Add(slowPatience); code != status && undecided(code, answer) && time.Now().Before(until); {
+		time.Sleep(electionPause)
+		code, answer = n.call(method, path, body)
+	}
 	require.Equal(t, status, code, "%s %s: %v", method, path, answer)
 	return answer
 }

@@ -59,7 +59,6 @@ func listFile(t testing.TB, day, companies, evm int, spoil func(string) string) 
 // A first list that is too small, a chain that loses its wallets, a missing family and a
 // malformed entity are each reported over HTTP.
 func TestListsAreJudged(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	g := newGroup(t, "n1")
 	g.form(ofac.Carried())
 	n := g.nodes["n1"]

@@ -18,7 +18,6 @@ import (
 // version at the same record. An earlier verdict is replayed with the version that made it, or
 // the node says that it cannot.
 func TestMatcherUpgradeUnderLoad(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	const now, next = ofac.MatcherVersion, ofac.MatcherVersion + 1
 	g := newGroup(t)
 	g.form(ofac.Matchers{now})

@@ -49,7 +49,7 @@ func awaitTold(t *testing.T, told <-chan string, word string) string {
 			if strings.HasPrefix(message, word) {
 				return message
 			}
-		case <-time.After(60 * time.Second):
+		case <-time.After(slowPatience):
 			require.Fail(t, "the service manager was not told "+word)
 		}
 	}
@@ -129,6 +129,6 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 	require.NoError(t, m.child.Command.Process.Signal(testcluster.SignalEnd))
 	require.Contains(t, awaitTold(t, told, "STOPPING=1"), "leaves")
-	require.NoError(t, m.child.Wait(60*time.Second))
+	require.NoError(t, m.child.Wait(slowPatience))
 	m.child = nil
 }

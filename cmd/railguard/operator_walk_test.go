@@ -91,7 +91,7 @@ func TestOperatorsWalk(t *testing.T) {
 	if _, err := exec.LookPath("haproxy"); err != nil {
 		t.Skip("haproxy is not installed: not tried")
 	}
-	p := newPark(t, 3)
+	p := newParkAlone(t, 3)
 	p.secure()
 	p.form()
 	balancer, url := p.balance(nil)
@@ -106,8 +106,7 @@ func TestOperatorsWalk(t *testing.T) {
 	require.Contains(t, p.must("key", "list", "--admin", p.adminURL(n2)), "bootstrap")
 
 	p.through(url, busy, func() { p.replace(p.follower()) })
-	next := filepath.Join(p.dir, "next")
-	require.NoError(t, testcluster.BuildProduct(next, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"))
+	next := nextProduct(t)
 	p.through(url, busy, func() { p.upgradeAll(next) })
 	p.requireSame(p.machines[0], l)
 

@@ -106,7 +106,7 @@ func (l *platform) rise(server []string) int {
 	require.Eventually(l.t, func() bool {
 		said, _ := l.enter("curl -s -o .answer -w '%{http_code}' --cacert " + l.authority(server) + " '" + l.scheme(server) + l.m.http + "/readyz?exclude=list'")
 		return strings.Contains(said, "200")
-	}, 60*time.Second, 200*time.Millisecond, "%s", l.p.said(l.m))
+	}, slowPatience, 200*time.Millisecond, "%s", l.p.said(l.m))
 	return exitOK
 }
 

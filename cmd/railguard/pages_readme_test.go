@@ -19,6 +19,7 @@ func TestReadmeIsRun(t *testing.T) {
 	blocks := readBlocks(t, "README.md")
 	require.Len(t, blocks, 2, "a block more needs its place here")
 	requireMakeRuns(t)
+	waitBeside(t)
 	d := testcluster.StartDevelopment(t, 3)
 	b := openBook(t, d.Binary)
 	_, code := b.enter("ln -s " + d.Folder + " railguard-data && mkdir bin && ln -s ../.programs/railguard bin/railguard")

@@ -205,6 +205,10 @@ func (b *book) read(block *pageBlock) (printed []string) {
 			code = b.instead[sortedKeys(b.instead)[i]]()
 		} else {
 			text, code = b.enter(typed)
+			for until := time.Now().Add(slowPatience); code == exitAway && chooses.MatchString(text) && time.Now().Before(until); {
+				time.Sleep(electionPause)
+				text, code = b.enter(typed)
+			}
 		}
 		want := []int{exitOK}
 		if i := slices.IndexFunc(sortedKeys(b.codes), begins); i >= 0 {

@@ -53,8 +53,14 @@ type machine struct {
 	child                          *testcluster.Child
 }
 
-// newPark prepares machines n1, n2, ... and starts none.
+// newPark prepares machines n1, n2, ... and starts none. From here the test waits beside others.
 func newPark(t testing.TB, count int) *park {
+	waitBeside(t)
+	return newParkAlone(t, count)
+}
+
+// newParkAlone is newPark for a test that counts every call that fails, and has the machine to itself.
+func newParkAlone(t testing.TB, count int) *park {
 	p := &park{t: t, dir: t.TempDir(), spawner: testcluster.NewSpawner(), client: &http.Client{Timeout: 30 * time.Second}, scheme: "http"}
 	t.Cleanup(p.spawner.Close)
 	t.Cleanup(func() {
@@ -62,8 +68,7 @@ func newPark(t testing.TB, count int) *park {
 			p.kill(m)
 		}
 	})
-	p.binary = filepath.Join(p.dir, "railguard")
-	require.NoError(t, testcluster.BuildProduct(p.binary))
+	p.binary = product(t)
 	key, err := newTestIdentity()
 	require.NoError(t, err)
 	p.recipient, p.identity = key.recipient, filepath.Join(p.dir, "identity")
@@ -173,7 +178,7 @@ func (p *park) said(m *machine) string {
 func (p *park) stop(m *machine) {
 	p.t.Helper()
 	require.NoError(p.t, m.child.Command.Process.Signal(testcluster.SignalEnd))
-	require.NoError(p.t, m.child.Wait(60*time.Second))
+	require.NoError(p.t, m.child.Wait(slowPatience))
 	m.child = nil
 }
 
@@ -217,13 +222,23 @@ func (p *park) awaitReady(m *machine, query string) {
 	require.False(p.t, m.child != nil && m.child.Ended(), "%s has ended", m.id)
 }
 
-// cli runs a verb in its own process.
+// cli runs a verb in its own process, again while a leader is chosen.
 func (p *park) cli(args ...string) (out, complaint string, code int) {
 	p.t.Helper()
 	return p.cliWith(nil, args...)
 }
 
 func (p *park) cliWith(env []string, args ...string) (out, complaint string, code int) {
+	p.t.Helper()
+	out, complaint, code = p.cliOnce(env, args)
+	for until := time.Now().Add(slowPatience); code == exitAway && chooses.MatchString(complaint) && time.Now().Before(until); {
+		time.Sleep(electionPause)
+		out, complaint, code = p.cliOnce(env, args)
+	}
+	return out, complaint, code
+}
+
+func (p *park) cliOnce(env, args []string) (out, complaint string, code int) {
 	p.t.Helper()
 	command := exec.CommandContext(p.t.Context(), p.binary, args...)
 	command.Env = append(append(append([]string(nil), p.env...), "RAILGUARD_KEY="+parkKey, "TMPDIR="+p.t.TempDir()), env...)
@@ -262,10 +277,14 @@ func (p *park) ask(m *machine, method, path, body string) (int, map[string]any) 
 	return answer.StatusCode, members
 }
 
-// want makes a call that has to succeed.
+// want makes a call that has to succeed, again while a leader is chosen.
 func (p *park) want(m *machine, status int, method, path, body string) map[string]any {
 	p.t.Helper()
 	code, answer := p.ask(m, method, path, body)
+	for until := time.Now().Add(slowPatience); code != status && undecided(code, answer) && time.Now().Before(until); {
+		time.Sleep(electionPause)
+		code, answer = p.ask(m, method, path, body)
+	}
 	require.Equal(p.t, status, code, "%s %s: %v", method, path, answer)
 	return answer
 }

@@ -24,13 +24,7 @@ func (g *group) activateWith(name string) {
 	})
 	data, err := ofac.EncodeEntities(all, sample.Meta())
 	require.NoError(g.t, err)
-	leader := g.leader()
-	info := wire.ListInfo{Digest: ofac.Digest(data), Source: "test", Entries: uint32(len(all)), SDN: uint32(len(all)), Sample: true}
-	_, err = leader.node.Stage(g.t.Context(), data, info, false, wire.Common{})
-	require.NoError(g.t, err)
-	r, err := leader.node.Propose(g.t.Context(), wire.KindListActivate, wire.Encode(&wire.ListActivate{Digest: info.Digest}))
-	require.NoError(g.t, err)
-	require.Equal(g.t, wire.Applied, r.Code)
+	g.activate(data, wire.ListInfo{Digest: ofac.Digest(data), Source: "test", Entries: uint32(len(all)), SDN: uint32(len(all)), Sample: true})
 }
 
 // The leader changes while past payments are screened. Every planted payment is found, whoever

@@ -18,7 +18,7 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 		t.Skip("starts real processes")
 	}
 	const fresh = "e91d5b3a70c84f26a2f07e6c1d98b4535fa6c30e8b7142d9e0657ac41f38db92"
-	p := newPark(t, 3)
+	p := newParkAlone(t, 3)
 	p.form()
 	n1 := p.machines[0]
 	agent, token := p.agent(n1, "steady payer")
@@ -67,7 +67,7 @@ func TestClusterSecretIsExchanged(t *testing.T) {
 	p.stop(n1) // Without the old secret, values sealed under it cannot be opened, and the node says so.
 	n1.env = []string{"RAILGUARD_CLUSTER_SECRET=" + fresh}
 	p.start(n1)
-	require.NoError(t, n1.child.Wait(60*time.Second))
+	require.NoError(t, n1.child.Wait(slowPatience))
 	require.Equal(t, exitUsage, n1.child.Command.ProcessState.ExitCode())
 	n1.child = nil
 	require.Contains(t, p.said(n1), "this is not the secret of cluster")
@@ -84,7 +84,7 @@ func TestFormerSecretIsRemoved(t *testing.T) {
 		t.Skip("starts real processes")
 	}
 	const fresh = "e91d5b3a70c84f26a2f07e6c1d98b4535fa6c30e8b7142d9e0657ac41f38db92"
-	p := newPark(t, 3)
+	p := newParkAlone(t, 3)
 	p.form()
 	n1, n2, n3 := p.machines[0], p.machines[1], p.machines[2]
 	agent, token := p.agent(n1, "steady payer")

@@ -32,6 +32,7 @@ func TestShippedUnitIsKeptUp(t *testing.T) {
 	if _, err := os.Stat("/lib/systemd/systemd"); err != nil || os.Getuid() != 0 {
 		t.Skip("no systemd to start, or not root: the unit is verified and not run")
 	}
+	waitBeside(t)
 	u := newUnitUnderTest(t)
 	u.must("start", "railguard.service") // Returns when the node has said that it is ready.
 	require.True(t, u.alive(), "started means that it serves")
@@ -62,9 +63,6 @@ type unitUnderTest struct {
 
 func newUnitUnderTest(t *testing.T) *unitUnderTest {
 	u := &unitUnderTest{t: t, folder: t.TempDir()}
-	binary := filepath.Join(u.folder, "bin", "railguard") // The folder's name is that of the state.
-	require.NoError(t, os.Mkdir(filepath.Dir(binary), 0o755))
-	require.NoError(t, testcluster.BuildProduct(binary))
 	ports, err := testcluster.FreePorts(3)
 	require.NoError(t, err)
 	u.http = ports[0]
@@ -75,7 +73,7 @@ func newUnitUnderTest(t *testing.T) *unitUnderTest {
 	text, err := os.ReadFile("../../deploy/systemd/railguard.service")
 	require.NoError(t, err)
 	unit := strings.NewReplacer(
-		"/usr/bin/railguard", binary, "/etc/railguard/railguard.env", filepath.Join(u.folder, "settings"), "/etc/railguard/", u.folder+"/",
+		"/usr/bin/railguard", product(t), "/etc/railguard/railguard.env", filepath.Join(u.folder, "settings"), "/etc/railguard/", u.folder+"/",
 		"User=railguard\n", "", "Group=railguard\n", "", // The manager has one user.
 		"ProtectHome=yes\n", "", "PrivateTmp=yes\n", "", // The binary and the state are in a folder for tests.
 		"LoadCredential=cluster-secret:/etc/railguard/cluster-secret\n", "", "LoadCredential=first-key:/etc/railguard/first-key\n", "", "=%d/", "="+u.folder+"/", // Credentials are the system's manager's.
@@ -131,7 +129,7 @@ func (u *unitUnderTest) must(args ...string) string {
 
 func (u *unitUnderTest) await(what string, is func() bool) {
 	u.t.Helper()
-	require.Eventually(u.t, is, 60*time.Second, 50*time.Millisecond, what)
+	require.Eventually(u.t, is, slowPatience, 50*time.Millisecond, what)
 }
 
 var mainProcess = regexp.MustCompile(`MainPID=(\d+)`)

@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"railguard/cluster/testcluster"
 )
 
 // steady is load that never stops while a cluster is upgraded: payments of 1 USD, each with an
@@ -148,7 +145,7 @@ func (p *park) requireOneState() {
 			seen[fmt.Sprint(status["fsmHashIndex"], status["fsmHash"])] = true
 		}
 		return len(seen) == 1
-	}, 60*time.Second, 200*time.Millisecond, "states differ")
+	}, slowPatience, 200*time.Millisecond, "states differ")
 }
 
 // progress runs `railguard cluster upgrade status`.
@@ -171,9 +168,8 @@ func TestRollingUpgrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	p := newPark(t, 3)
-	next := filepath.Join(p.dir, "next")
-	require.NoError(t, testcluster.BuildProduct(next, "-tags", "nextformat", "-ldflags", "-X main.version=9.0.0"))
+	p := newParkAlone(t, 3)
+	next := nextProduct(t)
 	p.form()
 	n1, n2, n3 := p.machines[0], p.machines[1], p.machines[2]
 	agent, token := p.agent(n1, "steady payer")
@@ -256,7 +252,7 @@ func (p *park) tooOld(m *machine) {
 	m.binary = p.binary
 	p.start(m)
 	require.Contains(p.t, p.gaveUp(m)[before:], "upgrade this node")
-	m.binary = filepath.Join(p.dir, "next")
+	m.binary = nextProduct(p.t)
 	p.start(m)
 	p.awaitReady(m, "")
 	p.must("cluster", "snapshot", "--url", p.url(m))
@@ -265,7 +261,7 @@ func (p *park) tooOld(m *machine) {
 	m.binary = p.binary
 	p.start(m)
 	require.Contains(p.t, p.gaveUp(m)[before:], "upgrade this node")
-	m.binary = filepath.Join(p.dir, "next")
+	m.binary = nextProduct(p.t)
 	p.start(m)
 	p.awaitReady(m, "")
 	late := p.add("n4")
@@ -280,7 +276,7 @@ func (p *park) gaveUp(m *machine) string {
 	p.t.Helper()
 	select {
 	case <-m.child.Done:
-	case <-time.After(60 * time.Second):
+	case <-time.After(slowPatience):
 		require.Fail(p.t, "it goes on", "%s: %s", m.id, p.said(m))
 	}
 	code := m.child.Command.ProcessState.ExitCode()

@@ -65,7 +65,6 @@ func makeBundle(t *testing.T) (o *outsider, dir string) {
 
 // Without a server, a bundle is proven file by file and its decisions are made again.
 func TestBundle(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o, dir := makeBundle(t)
 	out := o.ask("verify", dir, "--keys", o.keys)
 	require.Contains(t, out, "PROVEN: export, complete from ")
@@ -134,7 +133,6 @@ func TestVersionNamesTheJudge(t *testing.T) {
 
 // A proof, an export and a bundle are compared with a newer head that the reader got himself.
 func TestVerifyDemandsTheHead(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o, dir := makeBundle(t)
 	var made struct{ TreeSize uint64 }
 	require.NoError(t, json.Unmarshal([]byte(readFile(t, filepath.Join(dir, "bundle.json"))), &made))
@@ -157,7 +155,6 @@ func TestVerifyDemandsTheHead(t *testing.T) {
 // Every changed, removed or added file is refused by its name, even if the checksums were
 // written anew.
 func TestBundlesCannotBeAltered(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o, dir := makeBundle(t)
 	names := bundleFiles(t, dir)
 	require.Greater(t, len(names), 7)

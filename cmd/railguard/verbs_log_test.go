@@ -123,7 +123,6 @@ func observeGroup(t *testing.T, g *group) *outsider {
 // Somebody outside, who has only the log's first keys and this binary, keeps a checkpoint and
 // proves that a later tree continues it, with the server and without it.
 func TestLogConsistency(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	old := o.write("old", o.ask("log", "checkpoint", "--keys", o.keys, "--url", o.server.URL, "--data", o.in("none")))
 	before, err := note.Parse([]byte(readFile(t, old)))
@@ -148,7 +147,6 @@ func TestLogConsistency(t *testing.T) {
 // Checkpoints are kept on a schedule, and each is proven to continue the last. The hook gets
 // each file once.
 func TestScheduledCheckpoints(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	token := o.node.token(t)
 	folder := o.in("kept")
@@ -198,7 +196,6 @@ func TestScheduledCheckpoints(t *testing.T) {
 // Somebody watches the log from outside through a rotation of keys. A checkpoint signed with
 // other keys raises an alarm.
 func TestLogWatch(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	watching := []string{"log", "watch", o.server.URL, "--state", o.in("state"), "--once", "--keys", o.keys}
 	o.ask(watching...)
@@ -235,7 +232,6 @@ func TestLogWatch(t *testing.T) {
 // log's keys rotate, though the reader has only the first keys. What the witness has not signed
 // does not.
 func TestEvidenceSatisfiesAWitness(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	cosigner, err := note.NewCosigner("witness.example.org/1", bytes.Repeat([]byte{1}, note.SeedSize))
 	require.NoError(t, err)
 	late := &lateWitness{cosigner: cosigner}
@@ -278,7 +274,6 @@ func TestEvidenceSatisfiesAWitness(t *testing.T) {
 // only what satisfies it, before and after the log's keys rotate; what too few signed is refused,
 // with the names of those that did.
 func TestQuorumOfWitnesses(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	var policy strings.Builder
 	var late [3]*lateWitness
 	for i := range late {

@@ -357,7 +357,6 @@ func (d *permitDesk) permitOf(o *outsider, token string) (file string, leaf perm
 // The log of a real node holds the record that a permit names. It is not taken for shown if another
 // log's keys are trusted, if another record stands there, or if too few witnesses signed.
 func TestPermitIsInTheLog(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	d := newPermitDesk(t)
 	cosigner, err := note.NewCosigner("witness.example.org/1", bytes.Repeat([]byte{1}, note.SeedSize))
 	require.NoError(t, err)

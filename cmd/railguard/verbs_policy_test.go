@@ -93,7 +93,6 @@ func (c *cutter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // and one that breaks off. The folder is complete, and the old keys prove it, as they prove a
 // plain export and a single proof.
 func TestBundleOverRotationsAndNodes(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	g := &group{t: t, nodes: map[string]*groupNode{"n1": o.node}}
 	token := o.node.token(t)

@@ -115,7 +115,6 @@ func (w *railWorld) fates() {
 
 // Payments of every fate, exported and compared offline with what a rail says of them.
 func TestReconcile(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	w := newRailWorld(t)
 	w.fates()
 	export := w.export("export.ndjson")
@@ -159,7 +158,6 @@ func TestReconcile(t *testing.T) {
 
 // What agrees ends with 0; an export of one agent alone is refused.
 func TestReconcileWithoutFaults(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	w := newRailWorld(t)
 	txn := w.pay("")
 	w.line(w.amount(), shopWallet, txn)

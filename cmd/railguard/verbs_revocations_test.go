@@ -111,7 +111,6 @@ func (p *revokedPark) restored(t *testing.T, revocations ...string) map[string]s
 // revoked and one rotated. The backup is restored three times: without the events everything is
 // good again, with the file of them or the lost node's folder it is not.
 func TestWhatWasRevokedStaysRevoked(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	p := endAfterBackup(t)
 	p.keepEvents(t)
 	old := filepath.Join(p.group.dir, "n1")
@@ -132,7 +131,6 @@ func TestWhatWasRevokedStaysRevoked(t *testing.T) {
 // TestARevokedSigningKeyStaysRevoked: the signing key of the backup was revoked in an emergency.
 // What it signed is blocked after the restore, too, and an admin makes the next one.
 func TestARevokedSigningKeyStaysRevoked(t *testing.T) {
-	t.Parallel() // The test mostly waits.
 	o := newOutsider(t)
 	n, g := o.node, o.group
 	_, token := n.agentOf(t, "Quiet Harbour Bakery")

@@ -28,7 +28,7 @@ func TestWaitsForTheNode(t *testing.T) {
 // Right after a restart a node may still report the last answer of the ended process. It must
 // not count as the new process's answer.
 func TestWaitIsNotEndedByAnOldAnswer(t *testing.T) {
-	t.Parallel() // The test mostly waits.
+	waitBeside(t)
 	const well, away = `{"nodes":[{"id":"n2"}],"takeDown":{"ok":true,"why":[]}}`, `{"nodes":[{"id":"n2"}],"takeDown":{"ok":false,"why":["n2 does not answer"]}}`
 	said := []string{well, away, well}
 	looks := 0

@@ -24,7 +24,7 @@ type guarded struct {
 }
 
 func newGuarded(t *testing.T) *guarded {
-	g := &guarded{group: newGroup(t), chain: newChain(t), doors: map[string]http.Handler{}}
+	g := &guarded{group: newGroupAlone(t), chain: newChain(t), doors: map[string]http.Handler{}}
 	g.form(ofac.Carried())
 	g.useSample()
 	g.awaitReady()

@@ -20,8 +20,8 @@ const (
 
 	streamPath   = "/v1/screen/stream"
 	streamLook   = time.Second
-	streamAlive  = 30 * time.Second // After so long without a payment an empty line keeps the connection open.
-	streamSilent = 45 * time.Second // The service says something every 15 seconds.
+	streamAlive  = 10 * time.Second // After so long without a payment an empty line keeps the connection open.
+	streamSilent = 30 * time.Second // The service says something every ten seconds.
 	streamLine   = 1 << 20
 )
 

@@ -26,7 +26,7 @@ const (
 	pieceOfBody  = 32 << 10         // Bytes read at once.
 	lineWithin   = 10 * time.Second // The longest time in which a line that has begun is whole.
 	quietMax     = 2 * time.Minute  // The longest time without a byte from the caller.
-	aliveEvery   = 15 * time.Second // After so long without an answer the caller gets an empty line.
+	aliveEvery   = 10 * time.Second // After so long without an answer the caller gets an empty line.
 	lookEvery    = 250 * time.Millisecond
 	looksPerKeys = 4 // Every so many looks, the key is looked at.
 )

@@ -242,6 +242,7 @@ func TestStreamIsEnded(t *testing.T) {
 				s := openLines(t, serveStreams(t, n, twice), "gone", nil)
 				s.send(payment("x", "") + "\n")
 				require.Equal(t, "UNKNOWN", string(s.next().GetStringBytes("verdict")))
+				s.send(payment("x", "")) // Whole JSON, but its line has no end: it may have been cut.
 				c.end(n)
 				answers, end := s.rest()
 				require.Empty(t, answers)

@@ -40,14 +40,14 @@ func TestHandbookIsRun(t *testing.T) {
 		{"railguard cluster-secret reseal", (*handbook).plainly},
 		{"export RAILGUARD_BACKUP_PASSPHRASE_FILE", (*handbook).backUp},
 		{"railguard backup schedule set", (*handbook).schedule},
-		{"export RAILGUARD_CLUSTER_SECRET=", (*handbook).notTyped},
-		{"railguard backup restore monday", (*handbook).notTyped},
-		{"export RAILGUARD_CLUSTER_SECRET_FILE", (*handbook).notTyped},
-		{"railguard cluster upgrade plan", (*handbook).notTyped},
-		{"railguard cluster raise-matcher", (*handbook).notTyped},
+		{"export RAILGUARD_CLUSTER_SECRET=", (*handbook).restoreElsewhere},
+		{"railguard backup restore monday", notTyped("it wants machines that are gone for good; TestDestroyedClusterComesBack destroys them")},
+		{"export RAILGUARD_CLUSTER_SECRET_FILE", notTyped("TestDrill rehearses")},
+		{"railguard cluster upgrade plan", notTyped("it wants a later release; TestRollingUpgrade has one")},
+		{"railguard cluster raise-matcher", notTyped("it wants a later matcher; TestMatcherUpgradeUnderLoad has one")},
 		{"railguard cluster recover --data /var/lib/railguard", (*handbook).lookAtAFolder},
-		{"railguard cluster recover --data /var/lib/railguard --confirm", (*handbook).notTyped},
-		{"railguard serve --id n1", (*handbook).notTyped},
+		{"railguard cluster recover --data /var/lib/railguard --confirm", notTyped("it wants a majority that is gone; TestRecoverLostMajority loses one")},
+		{"railguard serve --id n1", notTyped("it wants machines that are gone for good; TestRecoverLostMajority and TestOperatorsWalk lose some")},
 		{"railguard review next", (*handbook).review},
 		{"railguard clear add", (*handbook).clear},
 	}
@@ -103,10 +103,13 @@ func (h *handbook) run(block *pageBlock) []string {
 	return h.read(block)
 }
 
-// notTyped is a block that stops or replaces nodes, which tests with their own nodes do. Its verbs
-// and flags are held by TestDocumentsNameVerbsThatExist.
-func (h *handbook) notTyped(block *pageBlock) {
-	require.Equal(h.t, "checked", block.fence, "line %d is not run: its fence says so", block.line)
+// notTyped is a block that this test cannot type, with the reason, and the tests that do what it
+// says with nodes of their own. Its verbs and flags are held by TestDocumentsNameVerbsThatExist.
+func notTyped(why string) func(*handbook, *pageBlock) {
+	return func(h *handbook, block *pageBlock) {
+		require.NotEmpty(h.t, why)
+		require.Equal(h.t, "checked", block.fence, "line %d is not run: its fence says so", block.line)
+	}
 }
 
 func (h *handbook) firstLook(block *pageBlock) {
@@ -188,6 +191,22 @@ func (h *handbook) schedule(block *pageBlock) {
 		files, err := filepath.Glob(filepath.Join(folder, "*.rgbackup"))
 		return err == nil && len(files) == 1
 	}, time.Minute, 200*time.Millisecond)
+}
+
+// restoreElsewhere restores the cluster's own copies as on a machine that has the cluster secret and
+// no passphrase, into an empty folder. No node is started from it: the cluster lives.
+func (h *handbook) restoreElsewhere(block *pageBlock) {
+	before, folder := h.replace, filepath.Join(h.folder, "restored")
+	_, code := h.enter("timeout 5 railguard backup revocations --file revocations.ndjson") // It goes on until it is ended.
+	require.Equal(h.t, 124, code)
+	_, code = h.enter("passphrase=$RAILGUARD_BACKUP_PASSPHRASE_FILE; secret=$RAILGUARD_CLUSTER_SECRET_FILE; unset RAILGUARD_BACKUP_PASSPHRASE_FILE RAILGUARD_CLUSTER_SECRET_FILE")
+	require.Zero(h.t, code)
+	h.replace = append([]string{"/mnt/backups", filepath.Join(h.folder, "mounted"), "/var/lib/railguard", folder}, before...)
+	h.run(block)
+	h.replace = before
+	_, code = h.enter("export RAILGUARD_BACKUP_PASSPHRASE_FILE=$passphrase RAILGUARD_CLUSTER_SECRET_FILE=$secret; unset RAILGUARD_CLUSTER_SECRET")
+	require.Zero(h.t, code)
+	require.FileExists(h.t, filepath.Join(folder, "node.json"))
 }
 
 func (h *handbook) lookAtAFolder(block *pageBlock) {

@@ -74,7 +74,7 @@ func (m *membership) admitNode(ctx context.Context, v *port.VerbCall) error {
 	if err := checkKey(q.Address, v.Key); err != nil {
 		return err
 	}
-	return m.takeIn(ctx, q, true)
+	return m.takeIn(ctx, q, true, v)
 }
 
 // checkMember returns nil if a node that does not ask needs not ask: it is a member, with the key

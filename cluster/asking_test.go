@@ -9,6 +9,7 @@ import (
 
 	"railguard/cluster/port"
 	"railguard/cluster/report"
+	"railguard/fsm/wire"
 )
 
 // A node that knows the cluster secret and asks to join becomes no member before an admin has
@@ -18,7 +19,7 @@ func TestNodesAreAdmitted(t *testing.T) {
 	g.change = append(g.change, func(c *Config) { c.AdmitAll = false })
 	g.form(3)
 	leader, follower := g.leader(), g.follower()
-	require.ErrorIs(t, follower.Admit(t.Context(), "n4", "", ""), report.ErrNotWaiting, "nobody of that name asks")
+	require.ErrorIs(t, follower.Admit(t.Context(), "n4", "", "", wire.Common{}), report.ErrNotWaiting, "nobody of that name asks")
 	n4 := g.open("n4", join(g.host("n1"), g.host("n2"), g.host("n3")))
 	require.Eventually(t, func() bool { return leader.membership.asking.find("n4", time.Now()) != nil }, groupPatience, 20*time.Millisecond)
 	require.Len(t, leader.replica.listServers(), 3, "it asks, and is not taken in")
@@ -30,10 +31,10 @@ func TestNodesAreAdmitted(t *testing.T) {
 	require.ErrorIs(t, err, port.ErrNotAdmitted)
 	require.Len(t, leader.replica.listServers(), 3)
 
-	require.NoError(t, follower.Admit(t.Context(), "n4", "", ""))
+	require.NoError(t, follower.Admit(t.Context(), "n4", "", "", wire.Common{}))
 	require.Eventually(t, func() bool { return g.leader().Status(t.Context()).Quorum.Voters == 4 }, groupPatience, 20*time.Millisecond)
-	require.NoError(t, follower.Admit(t.Context(), "n4", "", ""), "it is a member already")
-	require.NoError(t, g.leader().Admit(t.Context(), "n4", g.host("n4"), ""), "by its address, likewise")
+	require.NoError(t, follower.Admit(t.Context(), "n4", "", "", wire.Common{}), "it is a member already")
+	require.NoError(t, g.leader().Admit(t.Context(), "n4", g.host("n4"), "", wire.Common{}), "by its address, likewise")
 }
 
 // Only so many nodes that ask are remembered, and only while they ask.

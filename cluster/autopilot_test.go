@@ -9,7 +9,9 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
+	"railguard/cluster/port"
 	"railguard/cluster/report"
+	"railguard/fsm/wire"
 )
 
 // TestDeadVotersDoNotCountForEver (C15): of five voters two are lost. The group then survives
@@ -77,7 +79,7 @@ func TestDeadVoterKeepsItsVoteWhenToldSo(t *testing.T) {
 // removed, or has been silent for so long that it loses its own.
 func TestNewcomerGetsNoVoteBesideDeadVoters(t *testing.T) {
 	for name, end := range map[string]func(g *group, gone string){ // The test repeats end until the node has its vote, because the leadership may move meanwhile.
-		"removed": func(g *group, gone string) { _ = g.leader().Remove(g.t.Context(), gone, false) },
+		"removed": func(g *group, gone string) { _ = g.leader().Remove(g.t.Context(), gone, false, wire.Common{}) },
 		"back": func(g *group, gone string) {
 			if g.all()[gone] == nil {
 				g.open(gone)
@@ -106,7 +108,7 @@ func TestNewcomerGetsNoVoteBesideDeadVoters(t *testing.T) {
 				})
 			}, groupPatience, 20*time.Millisecond)
 			// An operator's verb and the leader's duty both call promoteMember.
-			require.ErrorContains(t, g.leader().membership.promoteMember(t.Context(), "n6"), "do not answer")
+			require.ErrorContains(t, g.leader().membership.promoteMember(t.Context(), &port.VerbCall{ID: "n6"}), "do not answer")
 			require.Equal(t, report.QuorumInfo{Voters: 5, Healthy: 3}, g.leader().Status(t.Context()).Quorum)
 			require.Eventually(t, func() bool {
 				end(g, gone)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -335,11 +336,12 @@ func TestJoinPromoteDemoteRemove(t *testing.T) {
 	g.awaitEqual()
 	require.Equal(t, "old", third.Agent(1).AgentName)
 
-	verb := func(do func(context.Context, string) error, id string) {
-		require.Eventually(t, func() bool { return do(t.Context(), id) == nil }, 10*time.Second, 50*time.Millisecond)
+	by := wire.Common{Fragment: []byte(`"reason":"its disk is bad"`)}
+	verb := func(do func(context.Context, string, wire.Common) error, id string) {
+		require.Eventually(t, func() bool { return do(t.Context(), id, by) == nil }, 10*time.Second, 50*time.Millisecond)
 	}
-	taking := func(do func(context.Context, string, bool) error, id string) {
-		verb(func(ctx context.Context, id string) error { return do(ctx, id, false) }, id)
+	taking := func(do func(context.Context, string, bool, wire.Common) error, id string) {
+		verb(func(ctx context.Context, id string, by wire.Common) error { return do(ctx, id, false, by) }, id)
 	}
 	taking(third.Demote, "n2")
 	require.Eventually(t, func() bool { return third.Status(t.Context()).Quorum.Voters == 2 }, 5*time.Second, 10*time.Millisecond)
@@ -351,8 +353,23 @@ func TestJoinPromoteDemoteRemove(t *testing.T) {
 	taking(third.Remove, "n2")
 	require.Eventually(t, func() bool { return len(g.gave["n2"].all()) == 1 }, 5*time.Second, 10*time.Millisecond)
 	require.Contains(t, g.gave["n2"].all()[0], "removed")
-	require.ErrorIs(t, third.Remove(t.Context(), "n2", false), port.ErrNoPeer)
-	require.ErrorIs(t, third.Promote(t.Context(), "nobody"), port.ErrNoPeer)
+	var leaves []string
+	for i := range third.audit.Size() {
+		leaf, err := third.audit.Leaf(i)
+		require.NoError(t, err)
+		leaves = append(leaves, string(leaf))
+	}
+	all := strings.Join(leaves, "\n")
+	for _, change := range []string{
+		`"cluster.member_changed".*"nodeId":"n2","change":"demoted".*"reason":"its disk is bad"`,
+		`"cluster.member_changed".*"nodeId":"n2","change":"promoted".*"reason":"its disk is bad"`,
+		`"cluster.member_removed".*"nodeId":"n2".*"reason":"its disk is bad"`,
+	} {
+		require.Regexp(t, change, all)
+	}
+	require.NotContains(t, all, `"nodeId":"n3"`, "it joined by itself")
+	require.ErrorIs(t, third.Remove(t.Context(), "n2", false, wire.Common{}), port.ErrNoPeer)
+	require.ErrorIs(t, third.Promote(t.Context(), "nobody", wire.Common{}), port.ErrNoPeer)
 	propose(t, third, wire.KindRegister, register("after"))
 }
 

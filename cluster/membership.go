@@ -99,11 +99,11 @@ func (m *membership) doVerb(ctx context.Context, v *port.VerbCall) error {
 	case verbAdmit:
 		return m.admitNode(ctx, v)
 	case verbRemove:
-		return m.removeMember(ctx, v.ID, v.Force)
+		return m.removeMember(ctx, v)
 	case verbPromote:
-		return m.promoteMember(ctx, v.ID)
+		return m.promoteMember(ctx, v)
 	case verbDemote:
-		return m.demoteMember(ctx, v.ID, v.Force)
+		return m.demoteMember(ctx, v)
 	}
 	return port.ErrUnknownCall
 }
@@ -134,14 +134,16 @@ func (m *membership) hearJoin(ctx context.Context, q *port.JoinCall) error {
 	if !m.replica.isLeader() {
 		return m.passOn(ctx, q)
 	}
-	return m.takeIn(ctx, q, m.admitAll)
+	return m.takeIn(ctx, q, m.admitAll, nil)
 }
 
 // takeIn takes in a new node if it is admitted, or a member at a new address. A new node has no
 // vote until it has caught up. A node that comes back with an empty folder first loses its former
 // vote. Who has the cluster secret can ask to join, under any name; so an admin says whether a
 // node belongs to the group.
-func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool) error {
+//
+// v is the call of an admin who admits the node; nil: the node asks by itself.
+func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool, v *port.VerbCall) error {
 	if !m.replica.isLeader() {
 		return port.ErrNotLeader
 	}
@@ -184,15 +186,22 @@ func (m *membership) takeIn(ctx context.Context, q *port.JoinCall, admitted bool
 	if known && string(server.Address) != before {
 		return errors.New("cluster: its membership has just changed: try again")
 	}
-	if !known {
-		if len(m.replica.listServers()) >= port.MembersMax {
-			return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
+	if !known && len(m.replica.listServers()) >= port.MembersMax {
+		return fmt.Errorf("cluster: it has %d members already", port.MembersMax)
+	}
+	by := wire.Common{}
+	if v != nil {
+		if err := m.writeChange(ctx, v, wire.MemberAdmitted); err != nil {
+			return err
 		}
+		by = v.By
+	}
+	if !known {
 		m.life.note(recorder.Member, q.ID+" joins")
 		m.life.log.Info("a node joins", "peer", q.ID, "addr", to.Host)
 		return m.addServer(id, to, false)
 	}
-	return m.followServer(ctx, server, to)
+	return m.followServer(ctx, server, to, by)
 }
 
 // checkDialled dials a node that joins; if a member moves, it also dials its old address. It
@@ -214,13 +223,13 @@ func (m *membership) checkDialled(ctx context.Context, id string, to port.Addres
 }
 
 // followServer gives a member its new address, or takes it in with its new folder.
-func (m *membership) followServer(ctx context.Context, server raft.Server, to port.Address) error {
+func (m *membership) followServer(ctx context.Context, server raft.Server, to port.Address, by wire.Common) error {
 	before, err := port.ParseAddress(string(server.Address))
 	if err != nil {
 		return err
 	}
 	if before.Incarnation != to.Incarnation {
-		return m.replaceServer(ctx, server, before, to)
+		return m.replaceServer(ctx, server, before, to, by)
 	}
 	to.Hold = before.Hold
 	if before == to {
@@ -232,14 +241,14 @@ func (m *membership) followServer(ctx context.Context, server raft.Server, to po
 }
 
 // replaceServer takes in a node whose id a member with another data folder has.
-func (m *membership) replaceServer(ctx context.Context, server raft.Server, before, to port.Address) error {
+func (m *membership) replaceServer(ctx context.Context, server raft.Server, before, to port.Address, by wire.Common) error {
 	id := string(server.ID)
 	if err := m.refuseTwin(id, to); err != nil {
 		return err
 	}
 	m.life.note(recorder.Member, id+" comes back with another data folder and without a vote")
 	m.life.log.Warn("a member comes back with another data folder: it has forgotten its votes and joins without one", "peer", id)
-	if err := m.buryMember(ctx, id, before.Incarnation); err != nil {
+	if err := m.buryMember(ctx, &wire.Member{Common: by, ID: id, Incarnation: before.Incarnation}); err != nil {
 		return err
 	}
 	if server.Suffrage == raft.Voter {
@@ -264,7 +273,8 @@ func (m *membership) passOn(ctx context.Context, q *port.JoinCall) error {
 // removeMember takes a node out for good. The removal is in the log before the configuration
 // changes: a leader may remove itself, and a leader that dies between the two leaves a member
 // that stays one.
-func (m *membership) removeMember(ctx context.Context, id string, force bool) error {
+func (m *membership) removeMember(ctx context.Context, v *port.VerbCall) error {
+	id := v.ID
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
@@ -276,7 +286,7 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 	if server.Suffrage == raft.Voter && m.replica.voterCount() == 1 {
 		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 	}
-	if err := m.refuseOutvoting(ctx, server, force); err != nil {
+	if err := m.refuseOutvoting(ctx, server, v.Force); err != nil {
 		return err
 	}
 	to, err := port.ParseAddress(string(server.Address))
@@ -285,7 +295,7 @@ func (m *membership) removeMember(ctx context.Context, id string, force bool) er
 	}
 	m.life.note(recorder.Member, id+" is removed")
 	m.life.log.Warn("a node is removed", "peer", id)
-	if err := m.buryMember(ctx, id, to.Incarnation); err != nil {
+	if err := m.buryMember(ctx, &wire.Member{Common: v.By, ID: id, Incarnation: to.Incarnation}); err != nil {
 		return err
 	}
 	err = m.changeMembership(func() raft.IndexFuture { return m.replica.raft.RemoveServer(server.ID, 0, membershipPatience) })
@@ -308,7 +318,8 @@ func (m *membership) tellRemoved(ctx context.Context, id string, to port.Address
 	}
 }
 
-func (m *membership) promoteMember(ctx context.Context, id string) error {
+func (m *membership) promoteMember(ctx context.Context, v *port.VerbCall) error {
+	id := v.ID
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
@@ -327,6 +338,9 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 	if err := m.refuseCrowding(time.Now()); err != nil {
 		return err
 	}
+	if err := m.writeChange(ctx, v, wire.MemberPromoted); err != nil {
+		return err
+	}
 	to.Hold = false
 	m.life.note(recorder.Member, id+" gets a vote")
 	m.life.log.Info("a node gets a vote", "peer", id)
@@ -336,7 +350,8 @@ func (m *membership) promoteMember(ctx context.Context, id string) error {
 // demoteMember takes a member's vote and keeps it without one. First the configuration says that an
 // operator keeps it so: if the leader dies before the second change, it has its vote still, and
 // never loses the vote only to be promoted again.
-func (m *membership) demoteMember(ctx context.Context, id string, force bool) error {
+func (m *membership) demoteMember(ctx context.Context, v *port.VerbCall) error {
+	id := v.ID
 	if err := m.changing.enterGate(ctx); err != nil {
 		return err
 	}
@@ -350,12 +365,18 @@ func (m *membership) demoteMember(ctx context.Context, id string, force bool) er
 		return fmt.Errorf("%w: %s is the last one", port.ErrAlone, id)
 	}
 	if voter {
-		if err := m.refuseOutvoting(ctx, server, force); err != nil {
+		if err := m.refuseOutvoting(ctx, server, v.Force); err != nil {
 			return err
 		}
 	}
 	to, err := port.ParseAddress(string(server.Address))
 	if err != nil {
+		return err
+	}
+	if !voter && to.Hold {
+		return nil
+	}
+	if err := m.writeChange(ctx, v, wire.MemberDemoted); err != nil {
 		return err
 	}
 	if !to.Hold {
@@ -403,7 +424,7 @@ func (m *membership) promoteCaughtUp(now time.Time) {
 			m.life.running.Go(func() {
 				ctx, cancel := context.WithTimeout(context.Background(), membershipPatience)
 				defer cancel()
-				if err := m.promoteMember(ctx, id); err != nil {
+				if err := m.promoteMember(ctx, &port.VerbCall{ID: id}); err != nil {
 					m.life.log.Warn("a node that caught up got no vote", "peer", id, "error", err)
 				}
 			})

@@ -90,9 +90,9 @@ func TestOtherClusterIsRefused(t *testing.T) {
 		}
 	})
 	awaitReady(t, other)
-	err := first.Admit(t.Context(), "n2", g.host("n2"), "")
+	err := first.Admit(t.Context(), "n2", g.host("n2"), "", wire.Common{})
 	require.ErrorContains(t, err, "is of cluster")
-	require.ErrorContains(t, first.Admit(t.Context(), "n9", g.host("n1"), ""), `not "n9"`)
+	require.ErrorContains(t, first.Admit(t.Context(), "n9", g.host("n1"), "", wire.Common{}), `not "n9"`)
 	require.Len(t, first.replica.listServers(), 1)
 }
 
@@ -101,9 +101,9 @@ func TestVerbsOfAGroupOfOne(t *testing.T) {
 	n := g.open("n1", expect(1))
 	awaitReady(t, n)
 	require.ErrorIs(t, n.TransferLeader(t.Context(), ""), port.ErrAlone)
-	require.ErrorIs(t, n.Remove(t.Context(), "n1", false), port.ErrAlone)
-	require.ErrorIs(t, n.Demote(t.Context(), "n1", false), port.ErrAlone)
-	require.NoError(t, n.Promote(t.Context(), "n1"))
+	require.ErrorIs(t, n.Remove(t.Context(), "n1", false, wire.Common{}), port.ErrAlone)
+	require.ErrorIs(t, n.Demote(t.Context(), "n1", false, wire.Common{}), port.ErrAlone)
+	require.NoError(t, n.Promote(t.Context(), "n1", wire.Common{}))
 	propose(t, n, wire.KindRegister, register("still here"))
 }
 
@@ -257,7 +257,7 @@ func TestADemotionNeverStandsHalf(t *testing.T) {
 	}
 	first, err := leader.store.LastIndex()
 	require.NoError(t, err)
-	require.NoError(t, leader.Demote(t.Context(), id, false))
+	require.NoError(t, leader.Demote(t.Context(), id, false, wire.Common{}))
 	suffrage, hold := held()
 	require.Equal(t, raft.Nonvoter, suffrage)
 	require.True(t, hold)
@@ -278,7 +278,7 @@ func TestADemotionNeverStandsHalf(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, changes)
-	require.Eventually(t, func() bool { return leader.Promote(t.Context(), id) == nil }, groupPatience, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return leader.Promote(t.Context(), id, wire.Common{}) == nil }, groupPatience, 10*time.Millisecond)
 	suffrage, hold = held()
 	require.Equal(t, raft.Voter, suffrage)
 	require.False(t, hold)

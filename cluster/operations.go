@@ -171,12 +171,15 @@ func (n *Node) Undrain() {
 	}
 }
 
+// By says who asks for a change of a member and why. It stands in the change's leaf, which is written
+// right before the change; a change whose leaf the log does not take is not made.
+
 // Admit takes in a node that asks to join, or one that runs and waits at a cluster address, which
 // Admit asks who it is. Where a key is given, the node must have that one. It gets a vote when it
 // has caught up.
-func (n *Node) Admit(ctx context.Context, id, addr, key string) error {
+func (n *Node) Admit(ctx context.Context, id, addr, key string, by wire.Common) error {
 	if addr == "" {
-		return n.admit(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Key: key})
+		return n.admit(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Key: key, By: by})
 	}
 	l := n.peers.linkToAddress(addr)
 	defer l.Close()
@@ -187,7 +190,7 @@ func (n *Node) Admit(ctx context.Context, id, addr, key string) error {
 	if p.ID != id {
 		return fmt.Errorf("cluster: the node at %s is %q, not %q", addr, p.ID, id)
 	}
-	return n.admit(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Addr: p.Address, Key: key})
+	return n.admit(ctx, port.VerbCall{Verb: verbAdmit, ID: id, Addr: p.Address, Key: key, By: by})
 }
 
 // admit asks the leader to admit a node. Then this node knows the member too, and its key.
@@ -201,18 +204,18 @@ func (n *Node) admit(ctx context.Context, call port.VerbCall) error {
 
 // Remove takes a node out of the group for good: its folder is not admitted again. Remove is
 // refused if no majority of the remaining voters answers, unless force is set.
-func (n *Node) Remove(ctx context.Context, id string, force bool) error {
-	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbRemove, ID: id, Force: force})
+func (n *Node) Remove(ctx context.Context, id string, force bool, by wire.Common) error {
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbRemove, ID: id, Force: force, By: by})
 }
 
 // Promote gives a member that has caught up a vote.
-func (n *Node) Promote(ctx context.Context, id string) error {
-	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbPromote, ID: id})
+func (n *Node) Promote(ctx context.Context, id string, by wire.Common) error {
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbPromote, ID: id, By: by})
 }
 
 // Demote takes a member's vote and keeps it without one. It is refused like Remove.
-func (n *Node) Demote(ctx context.Context, id string, force bool) error {
-	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbDemote, ID: id, Force: force})
+func (n *Node) Demote(ctx context.Context, id string, force bool, by wire.Common) error {
+	return n.membership.toLeader(ctx, port.VerbCall{Verb: verbDemote, ID: id, Force: force, By: by})
 }
 
 // formatWarnings names members whose release is too old for the format in force, and says when

@@ -143,7 +143,7 @@ func TestReadsEndInWordsOfTheLog(t *testing.T) {
 	require.ErrorIs(t, err, wire.ErrNoLeader)
 
 	follower.peers.linkTo(leader.NodeID(), linkVerb).Close()
-	require.ErrorIs(t, follower.Promote(t.Context(), follower.NodeID()), wire.ErrNoLeader, "certainly nothing happened")
+	require.ErrorIs(t, follower.Promote(t.Context(), follower.NodeID(), wire.Common{}), wire.ErrNoLeader, "certainly nothing happened")
 
 	follower.life.endProcess("for this test")
 	require.ErrorIs(t, follower.WaitApplied(t.Context(), 1<<60), wire.ErrShuttingDown)

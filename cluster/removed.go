@@ -59,16 +59,29 @@ func (m *membership) refuseOutvoting(ctx context.Context, leaving raft.Server, f
 }
 
 // buryMember records in the replicated state that an incarnation of a node is gone for good.
-func (m *membership) buryMember(ctx context.Context, id, incarnation string) error {
-	if isGone(m.state, id, incarnation) {
+func (m *membership) buryMember(ctx context.Context, gone *wire.Member) error {
+	if isGone(m.state, gone.ID, gone.Incarnation) {
 		return nil
 	}
-	result, err := m.propose(ctx, wire.KindMember, wire.Encode(&wire.Member{ID: id, Incarnation: incarnation}))
+	return m.writeMember(ctx, gone)
+}
+
+// writeChange writes the leaf of a change that a caller asks for, right before it is made. Without a
+// verb the cluster makes the change by itself, and there is none.
+func (m *membership) writeChange(ctx context.Context, v *port.VerbCall, change string) error {
+	if v.Verb == "" {
+		return nil
+	}
+	return m.writeMember(ctx, &wire.Member{Common: v.By, ID: v.ID, Change: change})
+}
+
+func (m *membership) writeMember(ctx context.Context, member *wire.Member) error {
+	result, err := m.propose(ctx, wire.KindMember, wire.Encode(member))
 	switch {
 	case err != nil:
-		return fmt.Errorf("cluster: not written down that %s is gone: %w", id, err)
+		return fmt.Errorf("cluster: the change of %s is not written down, so it is not made: %w", member.ID, err)
 	case result.Code != wire.Applied && result.Code != wire.Unchanged:
-		return fmt.Errorf("cluster: the state machine refuses to write down that %s is gone (%d, %d)", id, result.Code, result.Refusal)
+		return fmt.Errorf("cluster: the state machine refuses to write down the change of %s (%d, %d)", member.ID, result.Code, result.Refusal)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (g *group) removeSoon(id string) {
 	g.t.Helper()
 	unknown := false
 	require.Eventually(g.t, func() bool {
-		err := g.leader().Remove(g.t.Context(), id, false)
+		err := g.leader().Remove(g.t.Context(), id, false, wire.Common{})
 		unknown = unknown || errors.Is(err, wire.ErrUnknown)
 		return err == nil || unknown && errors.Is(err, port.ErrNoPeer)
 	}, groupPatience, 50*time.Millisecond)
@@ -41,13 +41,13 @@ func TestVotesAreNotTakenFromTheLastMajority(t *testing.T) {
 	others := leader.replica.otherIDs()
 	dead, alive := string(others[0]), string(others[1])
 	g.close(dead)
-	err := leader.Remove(t.Context(), alive, false)
+	err := leader.Remove(t.Context(), alive, false, wire.Common{})
 	require.ErrorContains(t, err, "silent is "+dead)
-	require.ErrorContains(t, leader.Demote(t.Context(), alive, false), "silent is "+dead)
-	require.ErrorContains(t, g.nodes[alive].Remove(t.Context(), leader.NodeID(), false), "silent is "+dead, "over the wire, and of the leader itself")
+	require.ErrorContains(t, leader.Demote(t.Context(), alive, false, wire.Common{}), "silent is "+dead)
+	require.ErrorContains(t, g.nodes[alive].Remove(t.Context(), leader.NodeID(), false, wire.Common{}), "silent is "+dead, "over the wire, and of the leader itself")
 	require.Equal(t, 3, leader.replica.voterCount())
 	propose(t, leader, wire.KindRegister, register("it goes on"))
-	require.NoError(t, leader.Remove(t.Context(), dead, false), "the dead one may go")
+	require.NoError(t, leader.Remove(t.Context(), dead, false, wire.Common{}), "the dead one may go")
 	propose(t, leader, wire.KindRegister, register("and on"))
 }
 

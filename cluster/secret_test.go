@@ -10,6 +10,7 @@ import (
 	"railguard/cluster/port"
 	"railguard/cluster/porttest"
 	"railguard/engine"
+	"railguard/fsm/wire"
 )
 
 // TestWrongSecretIsNoMember: a certificate of the right authority opens the port. But a node
@@ -25,7 +26,7 @@ func TestWrongSecretIsNoMember(t *testing.T) {
 		ID: "n2", Address: wrong.greeter.address.String(), Format: uint16(engine.FormatNewest),
 	})
 	require.ErrorIs(t, err, errSecret)
-	require.ErrorIs(t, leader.Admit(t.Context(), "n2", g.host("n2"), ""), errSecret)
+	require.ErrorIs(t, leader.Admit(t.Context(), "n2", g.host("n2"), "", wire.Common{}), errSecret)
 	require.Len(t, leader.replica.listServers(), 1)
 	require.Empty(t, wrong.replica.listServers())
 	g.close("n2")

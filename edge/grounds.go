@@ -2,6 +2,7 @@ package edge
 
 import (
 	"railguard/engine"
+	"railguard/fsm/wire"
 	"railguard/strictjson"
 )
 
@@ -17,4 +18,14 @@ func ReadGrounds(f *strictjson.Fields) Grounds {
 func (g Grounds) Write(m *strictjson.Members) {
 	m.TextOrNull("reason", g.Reason)
 	m.TextOrNull("actor", g.Actor)
+}
+
+// Order returns what the leaf of a member's change says of who asked for it and why. It has no
+// Idempotency-Key: a call that is made again finds the members as they are.
+func (j *Judge) Order(g Grounds) (wire.Common, error) {
+	var m strictjson.Members
+	g.Write(&m)
+	by, err := j.Recorded(m)
+	by.Idem = nil
+	return by, err
 }

@@ -15,6 +15,7 @@ type LookCount struct {
 	Count       uint32
 	First, Last string // Addresses.
 	UID         uint32 // Of a probe: the listed party.
+	Reason      string // Of an export: why, as the caller said.
 }
 
 // KeyHour is an hour in which an API key was used on this node.
@@ -29,7 +30,7 @@ func EncodeLooks(node string, looks []LookCount, used []KeyHour) []byte {
 	b := &wire.Looks{Node: node}
 	for i := range looks {
 		l := &looks[i]
-		b.Rows = append(b.Rows, wire.Look{Kind: l.Kind, Key: l.Key, Hour: l.Hour, Count: l.Count, First: l.First, Last: l.Last, UID: l.UID})
+		b.Rows = append(b.Rows, wire.Look{Kind: l.Kind, Key: l.Key, Hour: l.Hour, Count: l.Count, First: l.First, Last: l.Last, UID: l.UID, Reason: l.Reason})
 	}
 	for _, u := range used {
 		b.Used = append(b.Used, wire.KeyUsed{Key: u.Key, Hour: u.Hour})

@@ -438,13 +438,23 @@ func (m *Machine) applyNote(b *wire.Note, r *wire.Result) {
 
 // applyMember remembers the incarnation of a node that was removed or superseded. No node of
 // the cluster admits it again, and a node that finds its own incarnation here stops. In a
-// full list the oldest one is dropped.
+// full list the oldest one is dropped. Of a member that a caller changes otherwise it writes the
+// leaf alone.
 func (m *core) applyMember(b *wire.Member, r *wire.Result) {
 	if m.refuseOrReplay(&b.Common, r) {
 		return
 	}
-	if b.ID == "" || len(b.ID) > m.limits.KeyIDBytes || b.Incarnation == "" || len(b.Incarnation) > m.limits.KeyIDBytes {
+	gone := b.Incarnation != ""
+	if b.ID == "" || len(b.ID) > m.limits.KeyIDBytes || len(b.Incarnation) > m.limits.KeyIDBytes || gone == isMemberChange(b.Change) || gone && b.Change != "" {
 		refuse(r, wire.RefusedMalformed)
+		return
+	}
+	subject := ""
+	if key := b.Key; key != nil && key.Row != 0 && int(key.Row) <= len(m.settings.Keys) {
+		subject = m.settings.Keys[key.Row-1].Subject().String()
+	}
+	if !gone {
+		m.writeEvent("cluster.member_changed", leaf.MemberChanged{NodeID: b.ID, Change: b.Change, Subject: subject}, &b.Common, r)
 		return
 	}
 	for _, gone := range m.settings.Removed {
@@ -458,5 +468,9 @@ func (m *core) applyMember(b *wire.Member, r *wire.Result) {
 		removed = removed[1:]
 	}
 	m.editSettings().Removed = append(removed, &wire.Removed{ID: b.ID, Incarnation: b.Incarnation, At: m.now})
-	m.writeEvent("cluster.member_removed", leaf.MemberRemoved{NodeID: b.ID, Incarnation: b.Incarnation}, &b.Common, r)
+	m.writeEvent("cluster.member_removed", leaf.MemberRemoved{NodeID: b.ID, Incarnation: b.Incarnation, Subject: subject}, &b.Common, r)
+}
+
+func isMemberChange(change string) bool {
+	return change == wire.MemberAdmitted || change == wire.MemberPromoted || change == wire.MemberDemoted
 }

@@ -40,7 +40,7 @@ func (m *keys) soundLooks(b *wire.Looks, known uint64) bool {
 	for i := range b.Rows {
 		row := &b.Rows[i]
 		if leaf.LookName(row.Kind) == "" || row.Count == 0 || row.Hour < 0 || uint64(row.Key) > known || (row.Key == 0) != (row.Kind == wire.LookAdminToken) ||
-			(row.UID != 0) != (row.Kind == wire.LookProbe) || len(row.First) > m.limits.FieldBytes || len(row.Last) > m.limits.FieldBytes {
+			(row.UID != 0) != (row.Kind == wire.LookProbe) || row.Reason != "" && row.Kind != wire.LookExport || len(row.Reason) > m.limits.FieldBytes || len(row.First) > m.limits.FieldBytes || len(row.Last) > m.limits.FieldBytes {
 			return false
 		}
 	}
@@ -79,7 +79,7 @@ func (m *keys) noteUse(used []wire.KeyUsed, known []*wire.APIKey) {
 func (m *keys) writeLook(node string, row *wire.Look, key *wire.APIKey, r *wire.Result) {
 	event := leaf.Looked{
 		Look: leaf.LookName(row.Kind), Node: node, Hour: m.hourOf(row.Hour), Count: row.Count,
-		FirstAddress: row.First, LastAddress: row.Last, UID: row.UID,
+		FirstAddress: row.First, LastAddress: row.Last, UID: row.UID, Reason: row.Reason,
 	}
 	if key != nil {
 		event.KeyID, event.Subject = key.ID, key.Subject().String()

@@ -156,6 +156,11 @@ func TestRemovedMembersAreRemembered(t *testing.T) {
 	require.Equal(t, wire.Applied, w.do(wire.KindMember, &wire.Member{ID: "n3", Incarnation: "abc"}).Code)
 	require.Equal(t, wire.Unchanged, w.do(wire.KindMember, &wire.Member{ID: "n3", Incarnation: "abc"}).Code)
 	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindMember, &wire.Member{ID: "n3"}).Refusal)
+	for _, change := range []string{wire.MemberAdmitted, wire.MemberPromoted, wire.MemberDemoted} {
+		require.Equal(t, wire.Applied, w.do(wire.KindMember, &wire.Member{ID: "n3", Change: change}).Code)
+	}
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindMember, &wire.Member{ID: "n3", Change: "painted"}).Refusal)
+	require.Equal(t, wire.RefusedMalformed, w.do(wire.KindMember, &wire.Member{ID: "n3", Incarnation: "def", Change: wire.MemberDemoted}).Refusal)
 	removed := restoredFrom(t, w.m).settings.Removed
 	require.Len(t, removed, 1)
 	require.Equal(t, "abc", removed[0].Incarnation)

@@ -73,6 +73,7 @@ type testNode struct {
 	before       func(kind wire.Kind)                           // Called without the lock before a proposal is applied.
 	status       *report.ClusterStatus                          // If set, Status returns it.
 	verbs        []string                                       // Cluster verbs called, in order.
+	orderedBy    wire.Common                                    // Who asked for the last change of a member, and why.
 	currentness  *report.Currentness                            // If set, what Currentness says.
 	readError    error                                          // If set, ReadIndex fails with it.
 	hidden       map[engine.AgentSlot]int                       // Agent reports these profiles as unknown for that many calls.
@@ -452,14 +453,20 @@ func (n *testNode) verb(words ...string) error {
 func (n *testNode) TransferLeader(_ context.Context, to string) error { return n.verb("transfer", to) }
 func (n *testNode) Undrain()                                          { _ = n.verb("undrain") }
 func (n *testNode) Drain(context.Context) error                       { return n.verb("drain") }
-func (n *testNode) Admit(_ context.Context, id, addr, _ string) error {
+func (n *testNode) Admit(_ context.Context, id, addr, _ string, by wire.Common) error {
+	n.orderedBy = by
 	return n.verb("admit", id, addr)
 }
-func (n *testNode) Remove(_ context.Context, id string, force bool) error {
+func (n *testNode) Remove(_ context.Context, id string, force bool, by wire.Common) error {
+	n.orderedBy = by
 	return n.verb(forced("remove", id, force)...)
 }
-func (n *testNode) Promote(_ context.Context, id string) error { return n.verb("promote", id) }
-func (n *testNode) Demote(_ context.Context, id string, force bool) error {
+func (n *testNode) Promote(_ context.Context, id string, by wire.Common) error {
+	n.orderedBy = by
+	return n.verb("promote", id)
+}
+func (n *testNode) Demote(_ context.Context, id string, force bool, by wire.Common) error {
+	n.orderedBy = by
 	return n.verb(forced("demote", id, force)...)
 }
 

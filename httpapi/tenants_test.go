@@ -221,7 +221,7 @@ type joinFails struct {
 	err error
 }
 
-func (j joinFails) Admit(context.Context, string, string, string) error { return j.err }
+func (j joinFails) Admit(context.Context, string, string, string, wire.Common) error { return j.err }
 
 // The answer to a failed join holds nothing that came from the address.
 func TestJoinTellsNothing(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"railguard/audit/audittest"
 	"railguard/cluster/datadir"
+	"railguard/fsm/wire"
 )
 
 // memberPatience is how long a change of the membership may take while leaders are killed.
@@ -83,7 +84,7 @@ func (w *World) replace(host *Host) {
 			if member.ID == host.ID {
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				defer cancel()
-				if err := node.Remove(ctx, host.ID, false); err != nil {
+				if err := node.Remove(ctx, host.ID, false, wire.Common{}); err != nil {
 					return err
 				}
 				return fmt.Errorf("%s is a member still", host.ID)
@@ -117,9 +118,9 @@ func (w *World) demote(host *Host) {
 				}
 			}
 			if voter {
-				return fmt.Errorf("no vote yet: %w", node.Promote(ctx, host.ID))
+				return fmt.Errorf("no vote yet: %w", node.Promote(ctx, host.ID, wire.Common{}))
 			}
-			return fmt.Errorf("a vote still: %w", node.Demote(ctx, host.ID, false))
+			return fmt.Errorf("a vote still: %w", node.Demote(ctx, host.ID, false, wire.Common{}))
 		})
 	}
 	done := w.killLeader(nil)
@@ -168,7 +169,7 @@ func (w *World) grow() {
 			if member.ID == added.ID {
 				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 				defer cancel()
-				return fmt.Errorf("%s is a member still: %w", added.ID, node.Remove(ctx, added.ID, false))
+				return fmt.Errorf("%s is a member still: %w", added.ID, node.Remove(ctx, added.ID, false, wire.Common{}))
 			}
 		}
 		return nil

@@ -161,6 +161,8 @@ type VerbCall struct {
 	Force bool `cbor:"4,keyasint,omitempty"` // Do it even if too few of the remaining voters answer.
 
 	Key string `cbor:"5,keyasint,omitempty"` // The key that the node must have; "": any.
+
+	By wire.Common `cbor:"6,keyasint"` // Who asks for it and why, for the leaf of the change.
 }
 
 // VouchCall asks a member whether a node is a member too.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/cluster/backup"
+	"railguard/fsm/wire"
 	"railguard/ofac"
 )
 
@@ -127,7 +128,7 @@ func (g *group) comesBack(taken *backup.Report, restored *backup.Restored, jwks 
 	restorer := g.leader()
 	for id, n := range g.nodes { // The restored group knows none of them, so an admin admits each.
 		if n != restorer {
-			require.Eventually(g.t, func() bool { return restorer.node.Admit(g.t.Context(), id, "", "") == nil }, 30*time.Second, 100*time.Millisecond, id)
+			require.Eventually(g.t, func() bool { return restorer.node.Admit(g.t.Context(), id, "", "", wire.Common{}) == nil }, 30*time.Second, 100*time.Millisecond, id)
 		}
 	}
 	g.awaitReady()

@@ -257,7 +257,7 @@ node that stays up.`,
 // newClusterAdmit is `railguard cluster admit`: it waits until the node asks, and admits it.
 func newClusterAdmit() *cobra.Command {
 	c := &client{}
-	var addr, key string
+	var addr, key, reason string
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use: "admit ID", Short: "Admit a node that asks to join",
@@ -285,6 +285,9 @@ Each node logs its key at its start. With --node-key no other node is admitted i
 			if key != "" {
 				asked["key"] = key
 			}
+			if reason != "" {
+				asked["reason"] = reason
+			}
 			body, err := json.Marshal(asked)
 			if err != nil {
 				return err
@@ -309,6 +312,7 @@ Each node logs its key at its start. With --node-key no other node is admitted i
 	c.defineFlags(cmd, false)
 	cmd.Flags().StringVar(&addr, "addr", "", "its cluster address, where it was started without --join")
 	cmd.Flags().StringVar(&key, "node-key", "", "the key that it must have, as its own log says")
+	cmd.Flags().StringVar(&reason, "reason", "", "why: it stands in the leaf of the change")
 	cmd.Flags().DurationVar(&patience, "patience", time.Minute, "how long to wait until it asks")
 	return cmd
 }

@@ -33,6 +33,7 @@ type exportRun struct {
 	client
 	asked  exportAsked
 	path   string
+	reason string
 	resume bool
 }
 
@@ -68,6 +69,7 @@ Exit codes: 0 whole, 1 refused, 64 wrong flags, 3 broken off or not reachable.`,
 	cmd.Flags().StringVar(&x.asked.To, "to", "", "up to this time")
 	cmd.Flags().StringVar(&x.asked.Format, "format", "ndjson", "ndjson (with proofs) or csv")
 	cmd.Flags().StringVar(&x.asked.Agent, "agent", "", "only what is of this agent, with its decision before the time and the one after: verify proves by their numbers that none was left out")
+	cmd.Flags().StringVar(&x.reason, "reason", "", "why: it stands in the leaf that says who exported")
 	cmd.Flags().StringVar(&x.path, "file", "", "where to write (default: standard output)")
 	cmd.Flags().BoolVar(&x.resume, "resume", true, "go on with FILE.part where one stands; false: begin anew")
 	return cmd
@@ -84,7 +86,7 @@ func (x *exportRun) buildQuery() string {
 }
 
 func (x *exportRun) openRequest(cmd *cobra.Command, query string) (*http.Response, error) {
-	return x.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query})
+	return x.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/audit/export?" + query + reasonQuery(x.reason)})
 }
 
 // toOutput streams to standard output, where nothing can be taken back: only the exit code

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +72,7 @@ type backupRun struct {
 	file, directory, hook string
 	folder                string // Folder of a stopped node; "": a server is asked.
 	from                  uint64
+	reason                string
 	every                 time.Duration
 
 	now   func() time.Time
@@ -122,6 +124,7 @@ failed round is told and tried again at the next.`,
 	flags.StringVar(&b.folder, "folder", "", "take it from this stopped node's data folder, and ask no server")
 	flags.Uint64Var(&b.from, "after-leaf", 0, "incremental: history from this leaf on (treeSize of the backup before); restoring needs both")
 	flags.DurationVar(&b.every, "every", 0, "go on, and take one so often (at least 1m)")
+	flags.StringVar(&b.reason, "reason", "", "why: it stands in the leaf that says who took it")
 	flags.StringVar(&b.hook, "hook", "", "command run for each finished file, its path behind it")
 	return cmd
 }
@@ -132,6 +135,8 @@ func (b *backupRun) checkFlags(cmd *cobra.Command) error {
 		return usageError("give --file, or --directory (with --every: --directory)")
 	case b.every != 0 && b.every < time.Minute:
 		return usageError("--every must be at least 1m")
+	case b.reason != "" && b.folder != "":
+		return usageError("--reason and --folder exclude each other: a stopped node writes no leaf")
 	case b.every != 0 && b.folder != "":
 		return usageError("--every and --folder exclude each other: a stopped node does not change")
 	case b.folder != "":
@@ -145,6 +150,14 @@ func (b *backupRun) checkFlags(cmd *cobra.Command) error {
 	}
 	b.readAsStream()
 	return nil
+}
+
+// reasonQuery returns the further query of a call that says why data of the institution is given out.
+func reasonQuery(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return "&reason=" + url.QueryEscape(reason)
 }
 
 func (b *backupRun) runRounds(cmd *cobra.Command, keys *backup.Keys) error {
@@ -189,7 +202,7 @@ func (b *backupRun) takeBackup(cmd *cobra.Command, path string, keys *backup.Key
 	if b.folder != "" {
 		return b.takeStopped(cmd, path, keys)
 	}
-	response, err := b.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup?from=" + strconv.FormatUint(b.from, 10)})
+	response, err := b.openAnswer(cmd.Context(), &call{method: http.MethodGet, path: "/v1/cluster/backup?from=" + strconv.FormatUint(b.from, 10) + reasonQuery(b.reason)})
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,14 @@ type ClusterCreated struct {
 type MemberRemoved struct {
 	NodeID      string `leaf:"nodeId"`
 	Incarnation string `leaf:"incarnation"`
+	Subject     string `leaf:"subject,omitempty" doc:"for whom the key acts that asked for it; absent: the cluster did it by itself, as the node came back with another folder"`
+}
+
+// MemberChanged is what a caller does to a member; the group's configuration changes right after it.
+type MemberChanged struct {
+	NodeID  string `leaf:"nodeId"`
+	Change  string `leaf:"change" doc:"admitted, promoted or demoted"`
+	Subject string `leaf:"subject,omitempty" doc:"for whom the key acts that asked for it"`
 }
 
 // BackupScheduled is the schedule of the cluster's own backups from then on; without a folder there

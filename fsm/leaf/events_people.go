@@ -74,4 +74,5 @@ type Looked struct {
 	FirstAddress string      `leaf:"firstAddress,omitempty" event:"6"`
 	LastAddress  string      `leaf:"lastAddress,omitempty" event:"7"`
 	UID          uint32      `leaf:"uid,omitempty" event:"8" doc:"of a probe: the listed party that the names come near"`
+	Reason       string      `leaf:"reason,omitempty" event:"10" doc:"of an export: why, as the caller said"`
 }

@@ -161,6 +161,7 @@ var Kinds = []Kind{
 	silent("clock.advanced", ClockAdvanced{}, "only a development cluster has a clock to move", ""),
 	silent("cluster.created", ClusterCreated{}, "nobody has a key before it", byCluster),
 	silent("cluster.member_removed", MemberRemoved{}, "nodes are told of by metrics and the cluster's status", byCluster),
+	silent("cluster.member_changed", MemberChanged{}, "nodes are told of by metrics and the cluster's status", byCluster),
 	own(OfInstitution, KindBackupSchedule, BackupScheduled{}),
 	unanswered(byCluster, own(OfInstitution, KindBackupTaken, BackupTaken{})),
 	unanswered(byCluster, own(OfInstitution, KindBackupDrilled, BackupDrilled{})),

@@ -33,6 +33,8 @@ type Look struct {
 	First string      `cbor:"5,keyasint,omitempty"` // The address of the first call.
 	Last  string      `cbor:"6,keyasint,omitempty"` // The address of the last call.
 	UID   uint32      `cbor:"7,keyasint,omitempty"` // Of a LookProbe: the listed party.
+
+	Reason string `cbor:"8,keyasint,omitempty"` // Of a LookExport: why, as the caller said; "": he did not.
 }
 
 // KeyUsed says that an API key was used within an hour.

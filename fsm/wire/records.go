@@ -447,8 +447,17 @@ type Note struct {
 type Member struct {
 	Common
 	ID          string `cbor:"4,keyasint"`
-	Incarnation string `cbor:"5,keyasint"`
+	Incarnation string `cbor:"5,keyasint"`           // Of a node that is gone for good; "": see Change.
+	Change      string `cbor:"6,keyasint,omitempty"` // What a caller does to a member that is not gone: MemberAdmitted and so on.
 }
+
+// Changes of a member that a caller asks for. They are written before the group's configuration
+// changes, which is no record.
+const (
+	MemberAdmitted = "admitted"
+	MemberPromoted = "promoted"
+	MemberDemoted  = "demoted"
+)
 
 // Removed is a node that no node of the cluster admits again.
 type Removed struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +33,13 @@ type lookKey struct {
 	key  uint32 // The row of the API key; 0: the admin token.
 	kind uint8
 	uid  uint32 // Of a probe: the listed party.
+
+	reason string // Of an export: why, as the caller said.
 }
+
+// reasonsMax bounds how many reasons for exports of one key are told apart within an hour. With more
+// of them exports are counted without one; the line of each call in the node's log has it.
+const reasonsMax = 16
 
 // lookRow counts. It stays until the hour is over, so that what was told at once is told once.
 type lookRow struct {
@@ -119,15 +126,17 @@ func (c *Request) noteLook(look string) {
 	if kind == 0 || row == 0 && kind != wire.LookAdminToken {
 		return
 	}
-	address := c.border.ClientAddress(c.r)
+	address, at := c.border.ClientAddress(c.r), lookKey{hour: hourOf(c.border.keyTime()), key: row, kind: kind}
 	if kind == wire.LookExport { // All that the institution has leaves the cluster: told at once, beside the leaf of the hour.
 		subject := ""
 		if keys := c.Settings().Keys; row != 0 && int(row) <= len(keys) {
 			subject = keys[row-1].Subject().String()
 		}
-		c.Log().Info("data of the institution is given out", "path", c.r.URL.Path, "keyId", c.KeyID(), "subject", subject, "address", address.String(), "requestId", c.Asked.RequestID)
+		c.Log().Info("data of the institution is given out", "path", c.r.URL.Path, "keyId", c.KeyID(), "subject", subject, "address", address.String(),
+			"reason", c.Query("reason"), "requestId", c.Asked.RequestID)
+		at.reason = c.Query("reason")
 	}
-	l.count(lookKey{hour: hourOf(c.border.keyTime()), key: row, kind: kind}, address, c.Judge.Probe)
+	l.count(at, address, c.Judge.Probe)
 }
 
 // count counts a look, and wakes the sender if it is due. Dry runs also count the listed parties
@@ -135,6 +144,9 @@ func (c *Request) noteLook(look string) {
 func (l *Looks) count(at lookKey, from netip.Addr, probe edge.Probe) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if at.reason != "" && l.rows[at] == nil && l.countReasons(at) >= reasonsMax {
+		at.reason = ""
+	}
 	looks := l.rowOf(at, from)
 	if looks == nil {
 		return
@@ -159,6 +171,16 @@ func (l *Looks) count(at lookKey, from netip.Addr, probe edge.Probe) {
 	if tried.names = append(tried.names, probe.Name); len(tried.names) == engine.NamesCalm {
 		l.tellNow()
 	}
+}
+
+// countReasons returns how many reasons are told apart of a key in an hour.
+func (l *Looks) countReasons(at lookKey) (count int) {
+	for other := range l.rows {
+		if other.reason != "" && other.key == at.key && other.hour == at.hour {
+			count++
+		}
+	}
+	return count
 }
 
 func hourOf(at engine.Time) engine.Time { return at / engine.Hour * engine.Hour }
@@ -217,7 +239,7 @@ func (l *Looks) takeCounts(all bool) (counts []edge.LookCount) {
 		over := all || at.hour < hour
 		if due := row.isDue(at); due || over && row.count > 0 && at.kind != wire.LookProbe {
 			counts = append(counts, edge.LookCount{
-				Kind: at.kind, Key: at.key, Hour: at.hour, Count: row.count, First: addressText(row.first), Last: addressText(row.last), UID: at.uid,
+				Kind: at.kind, Key: at.key, Hour: at.hour, Count: row.count, First: addressText(row.first), Last: addressText(row.last), UID: at.uid, Reason: at.reason,
 			})
 			row.count, row.told = 0, true
 		}
@@ -239,7 +261,7 @@ func compareLooks(a, b *edge.LookCount) int {
 			return int(difference>>63) | 1
 		}
 	}
-	return 0
+	return strings.Compare(a.Reason, b.Reason)
 }
 
 // addressText writes an address without its zone, whose length nothing bounds.
@@ -265,6 +287,17 @@ func (l *Looks) usedHours() (used []edge.KeyHour) {
 	return used
 }
 
+// batch returns how many of the waiting counts go into one record. A reason takes the room of up to
+// three counts.
+func (l *Looks) batch() (rows int) {
+	for room := engine.LooksBatch; rows < len(l.waiting); rows++ {
+		if room -= 1 + (len(l.waiting[rows].Reason)+99)/100; room < 0 {
+			break
+		}
+	}
+	return rows
+}
+
 // Send puts into the log what was counted in hours that are over, and what is due at once. all:
 // everything. The hours of keys go along once an hour, since they make new settings.
 func (l *Looks) Send(ctx context.Context, all bool) {
@@ -281,7 +314,7 @@ func (l *Looks) Send(ctx context.Context, all bool) {
 	}
 	for l.sending != nil || len(l.waiting)+len(l.used) > 0 {
 		if l.sending == nil {
-			rows, hours := min(len(l.waiting), engine.LooksBatch), min(len(l.used), engine.LooksBatch)
+			rows, hours := l.batch(), min(len(l.used), engine.LooksBatch)
 			l.sending = edge.EncodeLooks(b.deps.Node, l.waiting[:rows], l.used[:hours])
 			l.waiting, l.used = l.waiting[rows:], l.used[hours:]
 		}

@@ -267,6 +267,8 @@ func (c *Request) readQuery() error {
 			return BadQuery(p.name, "is empty: leave it out, or give it a value")
 		case !flag && c.HasQuery(p.name):
 			return BadQuery(p.name, "stands twice")
+		case p.name == "reason" && len(p.value) > engine.FieldMax: // It goes into a leaf, see noteLook.
+			return BadQuery(p.name, "is longer than "+strconv.Itoa(engine.FieldMax)+" bytes")
 		}
 		c.parameters = append(c.parameters, p)
 	}

@@ -161,6 +161,7 @@ var operationsOperations = []Operation{
 		Query: []Parameter{
 			{Name: "from", Text: "first leaf of history; none is the first", Of: int64(0), Tags: `range:"0-281474976710655"`},
 			{Name: "since", Text: "lists in use since then, in nanoseconds of log time", Of: int64(0), Tags: `range:"0-"`},
+			givenOutFor,
 		},
 		Answers: []Answer{{Status: 200, Media: []Media{{Type: "application/x-tar"}}}},
 	},
@@ -168,6 +169,7 @@ var operationsOperations = []Operation{
 		Name: "downloadSnapshot", Look: "export", Route: "GET /v1/cluster/snapshot", Tag: "cluster", Scope: Institution, Roles: "admin",
 		Summary:    "The newest snapshot, as a file",
 		Parameters: "consistency timeout minIndex",
+		Query:      []Parameter{givenOutFor},
 		Answers:    []Answer{{Status: 200, Headers: "Disposition", Media: []Media{{Type: "application/octet-stream"}}}},
 	},
 	{
@@ -199,6 +201,7 @@ var operationsOperations = []Operation{
 			ID   string  `json:"id" length:"-FieldMax" pattern:"\\S"`
 			Addr *string `json:"addr,omitempty" length:"-FieldMax" doc:"its cluster address, where it has no --join"`
 			Key  *string `json:"key,omitempty" length:"-FieldMax" doc:"The key that it must have, as its own log says. Without it the node that asks now is admitted."`
+			Why
 		}{}, Example: `{"id": "n4"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "404 409",
@@ -211,6 +214,7 @@ var operationsOperations = []Operation{
 		Body: &Body{Of: struct {
 			ID    string `json:"id" length:"-FieldMax" pattern:"\\S"`
 			Force *bool  `json:"force,omitempty" doc:"Although no majority of the voters that are left would answer."`
+			Why
 		}{}, Example: `{"id": "n2"}`},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -222,6 +226,7 @@ var operationsOperations = []Operation{
 		Parameters: "timeout minIndex idempotencyKey",
 		Body: &Body{Of: struct {
 			ID string `json:"id" length:"-FieldMax" pattern:"\\S"`
+			Why
 		}{}},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",
@@ -234,6 +239,7 @@ var operationsOperations = []Operation{
 		Body: &Body{Of: struct {
 			ID    string `json:"id" length:"-FieldMax" pattern:"\\S"`
 			Force *bool  `json:"force,omitempty" doc:"Although no majority of the voters that are left would answer."`
+			Why
 		}{}},
 		Answers:  []Answer{{Status: 200, Of: VerbDone{}}},
 		Refusals: "409",

@@ -122,3 +122,6 @@ var specialRefusals = map[string]map[int]string{
 	"mcp":           {401: "GuestUnauthorized"},
 	"readyz":        {503: "NotReady"},
 }
+
+// givenOutFor is the parameter of routes that give out all that the institution has.
+var givenOutFor = Parameter{Name: "reason", Text: "why; it stands in the leaf key.looked", Of: "", Tags: `length:"-FieldMax"`}

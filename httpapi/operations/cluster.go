@@ -131,12 +131,13 @@ func (o *Room) transferLeader(c *border.Request) (border.Answer, error) {
 func (o *Room) admitNode(c *border.Request) (border.Answer, error) {
 	f := c.ReadFields()
 	id, addr, key := f.RequiredText("id", engine.FieldMax), f.Text("addr", engine.FieldMax), f.Text("key", engine.FieldMax)
-	if err := f.Err(); err != nil {
+	by, err := readOrder(c, &f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	err := o.deps.Operations.Admit(ctx, id, addr, key)
+	err = o.deps.Operations.Admit(ctx, id, addr, key, by)
 	switch {
 	case err == nil:
 		return done(c)
@@ -161,27 +162,38 @@ func joinError(c *border.Request, err error) error {
 	return border.InvalidField("addr", "does not lead to a node that can join; this node's log says why")
 }
 
-func memberVerb(c *border.Request, verb func(ctx context.Context, id string) error) (border.Answer, error) {
+// readOrder reads why a member is changed, and makes what the leaf of the change says of that and of
+// who asked for it. Any error of the call's body comes back here.
+func readOrder(c *border.Request, f *strictjson.Fields) (by wire.Common, err error) {
+	grounds := edge.ReadGrounds(f)
+	if err := f.Err(); err != nil {
+		return by, err
+	}
+	return c.Judge.Order(grounds)
+}
+
+func memberVerb(c *border.Request, verb func(ctx context.Context, id string, by wire.Common) error) (border.Answer, error) {
 	f := c.ReadFields()
 	return runVerb(c, &f, verb)
 }
 
 // takingVerb makes a verb that removes a vote. With force it does so even if too few voters
 // remain.
-func takingVerb(c *border.Request, verb func(ctx context.Context, id string, force bool) error) (border.Answer, error) {
+func takingVerb(c *border.Request, verb func(ctx context.Context, id string, force bool, by wire.Common) error) (border.Answer, error) {
 	f := c.ReadFields()
 	force, _ := f.Flag("force")
-	return runVerb(c, &f, func(ctx context.Context, id string) error { return verb(ctx, id, force) })
+	return runVerb(c, &f, func(ctx context.Context, id string, by wire.Common) error { return verb(ctx, id, force, by) })
 }
 
-func runVerb(c *border.Request, f *strictjson.Fields, verb func(ctx context.Context, id string) error) (border.Answer, error) {
+func runVerb(c *border.Request, f *strictjson.Fields, verb func(ctx context.Context, id string, by wire.Common) error) (border.Answer, error) {
 	id := f.RequiredText("id", engine.FieldMax)
-	if err := f.Err(); err != nil {
+	by, err := readOrder(c, f)
+	if err != nil {
 		return border.Answer{}, err
 	}
 	ctx, cancel := operation(c)
 	defer cancel()
-	if err := verb(ctx, id); err != nil {
+	if err := verb(ctx, id, by); err != nil {
 		return border.Answer{}, operationError(err)
 	}
 	c.Out.Bool("ok", true)

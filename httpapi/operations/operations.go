@@ -131,10 +131,10 @@ type Operations interface {
 	Undrain()
 	Snapshot(ctx context.Context) (report.SnapshotInfo, error)
 	SaveSnapshot(ctx context.Context, w io.Writer) error
-	Admit(ctx context.Context, id, addr, key string) error
-	Remove(ctx context.Context, id string, force bool) error
-	Promote(ctx context.Context, id string) error
-	Demote(ctx context.Context, id string, force bool) error
+	Admit(ctx context.Context, id, addr, key string, by wire.Common) error
+	Remove(ctx context.Context, id string, force bool, by wire.Common) error
+	Promote(ctx context.Context, id string, by wire.Common) error
+	Demote(ctx context.Context, id string, force bool, by wire.Common) error
 	MatcherReady(to uint16) error // Why the matcher cannot be raised to that version; nil: it can.
 }
 

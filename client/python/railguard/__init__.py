@@ -6,7 +6,7 @@ are dicts with the members of docs/API.md. Money is int or decimal.Decimal, neve
 float. A Client may be used by many threads at once.
 """
 
-from .client import Client, new_key
+from .client import Client
 from .journal import Journal, JournalError, JournalStore
 from .money import parse_usd
 from .paying import NotSent, Paid, Sent, Unknown, pay, resume
@@ -14,7 +14,7 @@ from .permit import FirstUses, PermitError, PermitKeys, verify_permit
 from .proof import sign_proof
 from .statement import build_pay, pay_hash
 from .status import StatusError, Verifier, verify_status
-from .transport import Answer, RailguardError
+from .transport import Answer, RailguardError, new_key
 from .verify import TokenError, verify_token
 from .webhook import WebhookError, verify_webhook
 

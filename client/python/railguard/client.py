@@ -1,24 +1,20 @@
 """The calls, and what becomes of those that fail."""
 
 import random
-import secrets
 import ssl
 import time
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import parse_qsl, quote, urlencode
 
+from .duplex import Duplex
 from .money import decode, encode
 from .proof import key_of
-from .transport import ANSWER_MAX, Address, Answer, RailguardError, refusal, result
+from .stream import WINDOW, Stream
+from .transport import ANSWER_MAX, Address, Answer, RailguardError, new_key, refusal, result
 
 _BACKOFF_FIRST = 0.1
 _BACKOFF_MOST = 2.0
 Members = Mapping[str, Any]
-
-
-def new_key() -> str:
-    """Draw an Idempotency-Key. Store it before the first attempt of what must survive a restart."""
-    return "rgc_" + secrets.token_hex(16)
 
 
 class Client:
@@ -274,6 +270,17 @@ class Client:
             if not pending or turn >= self._attempts or not self._pause(self._backoff(turn - 1), end):
                 return results
 
+    def stream(self, payments: Iterable[Dict[str, Any]], window: int = WINDOW) -> Iterator[Tuple[Dict[str, Any], Union[Answer, RailguardError]]]:
+        """Decide on payments as they come, over one open connection (POST /v1/screen/stream).
+
+        Yields each payment once with what batch gives for one, in the order of decision. payments is any iterable;
+        a thread reads it, at most window payments ahead of what was yielded. What the service could not take, and
+        what a broken connection left unanswered, is sent again with its key, within attempts and deadline. If no
+        connection can be had, every payment that was read is yielded with that error, and no more are read. An error
+        of payments itself is raised behind the results of those before it.
+        """
+        return Stream(self, payments, window).run()
+
     def rows(self, path: str, **query: Any) -> Iterator[Dict[str, Any]]:
         """Walk a list of the API row by row, page by page: client.rows("/v1/agents", status="ACTIVE").
 
@@ -353,6 +360,11 @@ class Client:
             return False
         self._wait(seconds)
         return True
+
+    def _open_stream(self, path: str, at: int) -> Duplex:
+        headers = dict(self._headers)
+        headers.update({"Authorization": "Bearer " + self._key, "Content-Type": "application/x-ndjson"})
+        return Duplex(self._addresses[at], path, headers, self._attempt_timeout, self._context)
 
     def _attempt(self, address: Address, method: str, path: str, raw: Optional[bytes], key: str, end: float, plain: bool, api_key: Optional[str]) -> Any:
         timeout = max(0.001, min(self._attempt_timeout, end - time.monotonic()))

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Union
 
-from .client import Client, new_key
+from .client import Client
 from .journal import Journal, JournalError
 from .money import encode, format_usd, parse_usd
 from .proof import key_of
-from .transport import Answer, RailguardError
+from .transport import Answer, RailguardError, new_key
 
 _HOLD = 600  # Seconds.
 _KEY_MAX = 240  # Characters, so that the keys of settle and release fit too.

@@ -1,6 +1,7 @@
 """Connections, and what is read of an answer."""
 
 import http.client
+import secrets
 import ssl
 import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple
@@ -11,6 +12,11 @@ from .money import decode
 ANSWER_MAX = 16 << 20
 _RETRY_AFTER_MAX = 24 * 60 * 60
 _IDLE_MOST = 8  # Connections to one address that wait for their next call.
+
+
+def new_key() -> str:
+    """Draw an Idempotency-Key. Store it before the first attempt of what must survive a restart."""
+    return "rgc_" + secrets.token_hex(16)
 
 
 class RailguardError(Exception):
@@ -75,7 +81,7 @@ class Address:
         self.secure: bool = parts.scheme == "https"
         self._host: str = parts.hostname
         self._port = parts.port
-        self._base: str = parts.path.rstrip("/")
+        self.base: str = parts.path.rstrip("/")
         self._idle: List[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
@@ -83,11 +89,11 @@ class Address:
         self, method: str, path: str, body: Optional[bytes], headers: Mapping[str, str], timeout: float, context: Optional[ssl.SSLContext]
     ) -> Tuple[int, bytes, Dict[str, str]]:
         """Send a call once; status, body and headers of the answer, their names in lower case."""
-        connection = self._connect(timeout, context)
+        connection = self.connect(timeout, context)
         good = False
         try:
             try:
-                connection.request(method, self._base + path, body, dict(headers))
+                connection.request(method, self.base + path, body, dict(headers))
                 answer = connection.getresponse()
                 text = answer.read(ANSWER_MAX + 1)
             except (OSError, http.client.HTTPException, ValueError) as cause:
@@ -97,7 +103,8 @@ class Address:
         finally:
             self._give_back(connection, good)
 
-    def _connect(self, timeout: float, context: Optional[ssl.SSLContext]) -> http.client.HTTPConnection:
+    def connect(self, timeout: float, context: Optional[ssl.SSLContext]) -> http.client.HTTPConnection:
+        """A connection for one call: an idle one that is good, or a new one."""
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None

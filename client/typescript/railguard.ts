@@ -28,5 +28,6 @@ export type { FirstUse, PermitCheck, PermitClaims } from "./src/permit.ts";
 export type { ProofOf } from "./src/proof.ts";
 export type { Paying, PayStatement } from "./src/statement.ts";
 export type { Patience } from "./src/status.ts";
+export type { Decided, StreamOptions } from "./src/stream.ts";
 export type { Answer, CallOptions, Head, How, Options } from "./src/transport.ts";
 export type * from "./src/types.ts";

@@ -13,7 +13,9 @@ import { pay, resume } from "./pay.ts";
 import type { Check, Paid, PayOptions, Resumed, ResumeOptions, Send } from "./pay.ts";
 import { keyOf } from "./proof.ts";
 import type { Paying } from "./statement.ts";
-import { mayRepeat, newKey, readHow, refusal, Transport } from "./transport.ts";
+import { Stream } from "./stream.ts";
+import type { Decided, StreamOptions } from "./stream.ts";
+import { mayRepeat, newKey, readHow, readResult, Transport } from "./transport.ts";
 import type { Answer, CallOptions, How, Options } from "./transport.ts";
 import type {
   Agent, Attestation, BatchPayment, Confirm, Confirmation, Delegate, Disposition, DryRun, Health, Limits, Payment, Redemption,
@@ -192,6 +194,18 @@ export class Client {
     }
   }
 
+  /**
+   * Decides on payments as they come, over one open connection: each payment once, with what batch gives for one,
+   * in the order of decision. It reads the source at most `window` payments ahead of what it yielded. What the
+   * service could not take, and what a broken connection left unanswered, is sent again with its key, within
+   * attempts and deadline. If no connection can be had, every payment that was read is yielded with that error,
+   * and no more are read. An error of the source is thrown behind the results of the payments before it. It needs
+   * Node: a browser does not send and receive at once.
+   */
+  stream<P extends BatchPayment>(payments: Iterable<P> | AsyncIterable<P>, how: StreamOptions = {}): AsyncGenerator<Decided<P>, void, undefined> {
+    return new Stream(this.#transport, "/v1/screen/stream", payments, how).run();
+  }
+
   /** Makes any call of the API. A POST without a key is never made again after an unknown outcome. */
   async call<T>(method: string, path: string, body?: unknown, how?: How): Promise<T> {
     return (await this.answer<T>(method, path, body, how)).data;
@@ -249,11 +263,4 @@ export class Client {
     const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
     return this.call("GET", path + (text && "?" + text), undefined, how);
   }
-}
-
-function readResult(raw: Record<string, unknown>): Verdict | RailguardError {
-  const status = typeof raw?.["status"] === "number" ? raw["status"] : 0;
-  if (status === 200) return raw as unknown as Verdict;
-  if (status < 400) return new RailguardError(status, "bad_answer", "not a result", "unknown");
-  return refusal(status, raw, (name) => (name === "X-Railguard-Outcome" ? (raw["outcome"] as string) : null));
 }

@@ -2,6 +2,7 @@
 
 import { RailguardError } from "./errors.ts";
 import { encode, parse } from "./money.ts";
+import type { Verdict } from "./types.ts";
 
 /** Where a service is, and who calls. */
 export interface Options {
@@ -57,7 +58,7 @@ export function newKey(): string {
 
 export const readHow = (how: How | undefined): CallOptions => (typeof how === "string" ? { key: how } : (how ?? {}));
 
-const answerMax = 16 << 20;
+export const answerMax = 16 << 20;
 const backoffFirstMs = 100;
 const backoffMostMs = 2000;
 const retryAfterMax = 24 * 60 * 60;
@@ -74,18 +75,18 @@ interface Call {
 
 /** Sends calls to a service of several addresses. */
 export class Transport {
-  #addresses: string[];
+  readonly addresses: readonly string[];
   #key: string;
   #attempts: number;
   #attemptTimeout: number;
   #deadline: number;
   #wait: ((ms: number) => Promise<void>) | undefined;
   #jitter: () => number;
-  #at = 0; // The address that answered last.
+  at = 0; // The address that answered last.
 
   constructor(options: Options) {
     if (!Array.isArray(options.addresses) || options.addresses.length === 0) throw new TypeError("no address");
-    this.#addresses = options.addresses.map((address) => {
+    this.addresses = options.addresses.map((address) => {
       const url = new URL(address);
       if (!/^https?:$/.test(url.protocol) || url.search || url.username) throw new TypeError("an address is http://host or https://host");
       return address.replace(/\/+$/, "");
@@ -111,15 +112,15 @@ export class Transport {
   // that a later attempt did nothing says nothing of the first.
   async send<T>(method: string, path: string, body: unknown, how: CallOptions, repeatable: boolean, end = this.end(how), plain = false): Promise<Answer<T>> {
     const call: Call = { method, path, raw: body === undefined ? undefined : encode(body, ""), how, plain, end };
-    const first = this.#at;
+    const first = this.at;
     let unknown = false;
     let waits = 0;
     for (let attempt = 1; ; attempt++) {
-      const at = (first + attempt - 1) % this.#addresses.length;
+      const at = (first + attempt - 1) % this.addresses.length;
       let failure: RailguardError;
       try {
-        const answer = { ...(await this.#attempt(this.#addresses[at]!, call)), attempts: attempt };
-        this.#at = at;
+        const answer = { ...(await this.#attempt(this.addresses[at]!, call)), attempts: attempt };
+        this.at = at;
         how.onAnswer?.(answer);
         return answer as Answer<T>;
       } catch (error) {
@@ -134,7 +135,7 @@ export class Transport {
       failure.idempotencyKey = how.key ?? "";
       if (blind || !mayRepeat(failure) || attempt >= this.#attempts || performance.now() >= end || how.signal?.aborted) throw failure;
       // Nothing happened there: the next address may be asked at once, each of them once.
-      if (!unknown && failure.status !== 429 && attempt < this.#addresses.length) continue;
+      if (!unknown && failure.status !== 429 && attempt < this.addresses.length) continue;
       const pause = Math.max(failure.retryAfterMs, this.backoff(waits++));
       if (!(await this.pause(pause, end, how.signal))) throw failure;
     }
@@ -156,13 +157,13 @@ export class Transport {
     if (how.signal?.aborted) throw new RailguardError(0, "no_answer", "the caller ended the call", "none", { cause: how.signal.reason });
     const stop = new AbortController();
     const abort = (): void => stop.abort(how.signal?.reason);
-    const timer = setTimeout(() => stop.abort(), Math.max(1, Math.min(how.attemptTimeoutMs ?? this.#attemptTimeout, call.end - performance.now())));
+    const timer = setTimeout(() => stop.abort(), Math.max(1, Math.min(this.attemptTimeout(how), call.end - performance.now())));
     how.signal?.addEventListener("abort", abort, { once: true });
     let answer: Response;
     let text: string;
     try {
       answer = await fetch(address + call.path, {
-        method: call.method, headers: this.#headers(call), body: call.raw ?? null, redirect: "manual", cache: "no-store", signal: stop.signal,
+        method: call.method, headers: this.headers(how, call.raw === undefined ? undefined : "application/json"), body: call.raw ?? null, redirect: "manual", cache: "no-store", signal: stop.signal,
       });
       text = await readText(answer);
     } catch (cause) {
@@ -187,10 +188,15 @@ export class Transport {
     return { ...head, data };
   }
 
-  #headers({ how, raw }: Call): Headers {
+  /** How long a connection may take until it answers. */
+  attemptTimeout(how: CallOptions): number {
+    return how.attemptTimeoutMs ?? this.#attemptTimeout;
+  }
+
+  headers(how: CallOptions, type: string | undefined): Headers {
     const headers = new Headers(how.headers);
     headers.set("Authorization", "Bearer " + this.#key);
-    if (raw !== undefined) headers.set("Content-Type", "application/json");
+    if (type) headers.set("Content-Type", type);
     if (how.key) headers.set("Idempotency-Key", how.key);
     if (how.ifMatch !== undefined) headers.set("If-Match", how.ifMatch);
     if (how.minIndex !== undefined) headers.set("X-Railguard-Min-Index", String(how.minIndex));
@@ -234,7 +240,7 @@ async function readText(answer: Response): Promise<string> {
 }
 
 // A browser does not tell why; then it is as if the call had been sent.
-function unsent(error: unknown): boolean {
+export function unsent(error: unknown): boolean {
   const code = (error as { cause?: { code?: string } })?.cause?.code ?? "";
   return ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"].includes(code);
 }
@@ -261,4 +267,12 @@ export function refusal(status: number, body: Record<string, unknown> | undefine
   const after = header("Retry-After") ?? "";
   if (/^[0-9]{1,9}$/.test(after)) failure.retryAfterMs = Math.min(Number(after), retryAfterMax) * 1000;
   return failure;
+}
+
+/** One result of a batch, or of a stream. */
+export function readResult(raw: Record<string, unknown>): Verdict | RailguardError {
+  const status = typeof raw?.["status"] === "number" ? raw["status"] : 0;
+  if (status === 200) return raw as unknown as Verdict;
+  if (status < 400) return new RailguardError(status, "bad_answer", "not a result", "unknown");
+  return refusal(status, raw, (name) => (name === "X-Railguard-Outcome" ? (raw["outcome"] as string) : null));
 }

@@ -2,12 +2,15 @@
 
 import json
 import sys
+import threading
+import time
 from decimal import Decimal
 
 from railguard import (
     Client, FirstUses, PermitError, PermitKeys, RailguardError, TokenError, Verifier, WebhookError,
     build_pay, parse_usd, pay_hash, verify_permit, verify_status, verify_token, verify_webhook,
 )
+from railguard import stream as streaming
 from railguard.money import format_usd
 
 
@@ -253,6 +256,45 @@ def permits(job):
     }
 
 
+def stream(job):
+    """Streams payments, every second one without a key, and tells what came of each and how far ahead they were read."""
+    client = Client(job["urls"], job["key"], attempts=job["attempts"], wait=lambda s: None)
+    read, rows, ahead = [], [], 0
+    if job["alive"]:
+        streaming._ALIVE = 0.3
+
+    def source():
+        for n in range(job["payments"]):
+            payment = {"token": job["token"], "amount": Decimal("0.1"), "cpName": str(n)}
+            if n % 2 == 0:
+                payment["idempotencyKey"] = "%s-%d" % (job["prefix"], n)
+            read.append(payment)
+            yield payment
+        if job["fail"]:
+            raise KeyError("the source failed")
+
+    failed = ""
+    try:
+        answers = client.stream(source(), window=job["window"])
+        for payment, answer in answers:
+            ahead = max(ahead, len(read) - len(rows) - 1)
+            assert any(payment is one for one in read)
+            good = not isinstance(answer, RailguardError)
+            rows.append({
+                "n": int(payment["cpName"]), "told": answer["verdict"] if good else answer.code, "outcome": "" if good else answer.outcome, "attempts": answer.attempts,
+                "key": payment["idempotencyKey"], "txnId": answer["txnId"] if good else "",
+            })
+            if len(rows) == job["stopAfter"]:
+                answers.close()
+    except KeyError:
+        failed = "source"
+    end = time.monotonic() + 10
+    left = 1
+    while left and time.monotonic() < end:
+        left = sum(thread.name.startswith("railguard-stream") for thread in threading.enumerate())
+    return {"rows": rows, "read": len(read), "ahead": ahead, "left": left, "failed": failed}
+
+
 def main():
     job = json.load(sys.stdin)
     if job["do"] == "storm":
@@ -263,6 +305,8 @@ def main():
         result = sandbox(job)
     elif job["do"] == "status":
         result = statuses(job)
+    elif job["do"] == "stream":
+        result = stream(job)
     elif job["do"] == "permits":
         result = permits(job)
     else:

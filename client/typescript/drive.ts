@@ -4,9 +4,9 @@ import {
   Client, FirstUses, PermitError, PermitKeys, RailguardError, TokenError, Verifier, WebhookError,
   buildPay, parseUSD, payHash, verifyPermit, verifyStatus, verifyToken, verifyWebhook,
 } from "./railguard.ts";
-import type { Claims, JWKS, Paying, PayStatement, PermitCheck, Verdict, WorkEvent } from "./railguard.ts";
+import type { BatchPayment, Claims, JWKS, Paying, PayStatement, PermitCheck, Verdict, WorkEvent } from "./railguard.ts";
 
-declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void } };
+declare const process: { stdin: AsyncIterable<Uint8Array>; stdout: { write(text: string): void }; getActiveResourcesInfo(): string[] };
 
 interface Case {
   name: string;
@@ -289,6 +289,65 @@ async function permits(job: PermitJob) {
   return { statements, pays, cases, steps };
 }
 
+interface StreamJob {
+  urls: string[];
+  key: string;
+  token: string;
+  prefix: string;
+  payments: number;
+  attempts: number;
+  window: number;
+  stopAfter: number;
+  alive: boolean;
+  fail: boolean;
+}
+
+/** Streams payments, every second one without a key, and tells what came of each and how far ahead they were read. */
+async function stream(job: StreamJob) {
+  if (job.alive) hurry(20);
+  const client = new Client({ addresses: job.urls, key: job.key, attempts: job.attempts, wait: async () => {}, attemptTimeoutMs: 100000 });
+  const read: BatchPayment[] = [];
+  const rows: unknown[] = [];
+  let ahead = 0;
+  async function* source(): AsyncGenerator<BatchPayment> {
+    for (let n = 0; n < job.payments; n++) {
+      const payment: BatchPayment = { token: job.token, amount: "0.1", cpName: String(n) };
+      if (n % 2 === 0) payment.idempotencyKey = `${job.prefix}-${n}`;
+      read.push(payment);
+      yield payment;
+    }
+    if (job.fail) throw new SyntaxError("the source failed");
+  }
+  let failed = "";
+  try {
+    for await (const [payment, answer] of client.stream(source(), { window: job.window })) {
+      ahead = Math.max(ahead, read.length - rows.length - 1);
+      if (!read.includes(payment)) throw new Error("another payment");
+      const good = !(answer instanceof RailguardError);
+      rows.push({
+        n: Number(payment.cpName), told: good ? answer.verdict : answer.code, outcome: good ? "" : answer.outcome, attempts: good ? 0 : answer.attempts,
+        key: payment.idempotencyKey, txnId: good ? answer.txnId : "",
+      });
+      if (rows.length === job.stopAfter) break;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    failed = "source";
+  }
+  const used = () => process.getActiveResourcesInfo().filter((one) => one === "TCPSocketWrap" || one === "TLSWrap" || one === "Timeout").length;
+  for (let turn = 0; turn < 200 && used() > 0; turn++) await new Promise((done) => setImmediate(done));
+  return { rows, read: read.length, ahead, left: used(), failed };
+}
+
+declare function setImmediate(then: (value: unknown) => void): void;
+
+/** Makes the time of this program pass so many times as fast. */
+function hurry(times: number) {
+  const wait = globalThis.setTimeout, clock = performance.now.bind(performance);
+  globalThis.setTimeout = ((then: () => void, ms = 0) => wait(then, ms / times)) as typeof setTimeout;
+  performance.now = () => clock() * times;
+}
+
 let input = "";
 const decoder = new TextDecoder();
 for await (const chunk of process.stdin) input += decoder.decode(chunk, { stream: true });
@@ -297,6 +356,8 @@ if (job.do === "storm") {
   process.stdout.write(JSON.stringify(await storm(job)));
 } else if (job.do === "status") {
   process.stdout.write(JSON.stringify(await statuses(job)));
+} else if (job.do === "stream") {
+  process.stdout.write(JSON.stringify(await stream(job)));
 } else if (job.do === "permits") {
   process.stdout.write(JSON.stringify(await permits(job)));
 } else if (job.do === "desk") {

@@ -260,8 +260,7 @@ def stream(job):
     """Streams payments, every second one without a key, and tells what came of each and how far ahead they were read."""
     client = Client(job["urls"], job["key"], attempts=job["attempts"], wait=lambda s: None)
     read, rows, ahead = [], [], 0
-    if job["alive"]:
-        streaming._ALIVE = 0.3
+    streaming._ALIVE = 0.3 if job["alive"] else 30.0
 
     def source():
         for n in range(job["payments"]):
@@ -306,7 +305,7 @@ def main():
     elif job["do"] == "status":
         result = statuses(job)
     elif job["do"] == "stream":
-        result = stream(job)
+        result = [stream(one) for one in job["jobs"]]
     elif job["do"] == "permits":
         result = permits(job)
     else:

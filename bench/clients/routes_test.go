@@ -42,6 +42,7 @@ var typedRoutes = map[string]string{
 	"POST /v1/screen":                       "screen",
 	"POST /v1/screen/batch":                 "batch",
 	"POST /v1/screen/dry-run":               "dryRun",
+	"POST /v1/screen/stream":                "stream",
 	"POST /v1/search":                       "search",
 	"POST /v1/transactions/{txnId}/confirm": "confirm",
 	"POST /v1/transactions/{txnId}/release": "release",
@@ -52,9 +53,6 @@ var typedRoutes = map[string]string{
 
 // untypedRoutes are the routes that are called by Call, call and call, each with the reason.
 var untypedRoutes = []struct{ reason, routes string }{
-	{"lines over an open connection", `
-		POST /v1/screen/stream
-	`},
 	{"the page of the published API, in a browser", `
 		GET /docs
 		GET /docs/changelog.json

@@ -17,17 +17,14 @@ export interface Duplex {
   close(): void;
 }
 
-// No bundler may look for the module: in a browser there is none.
-const load = (name: string): Promise<unknown> => import(/* webpackIgnore: true */ /* @vite-ignore */ name);
-
 /**
  * Makes the call. No line is sent before the head of the answer has come, so of a call that is refused nothing
  * happened.
  */
 export async function openDuplex(address: string, headers: Headers, timeoutMs: number, signal: AbortSignal): Promise<Duplex> {
-  let http: typeof import("node:http");
-  try {
-    http = (await load(address.startsWith("https:") ? "node:https" : "node:http")) as typeof import("node:http");
+  let http: Pick<typeof import("node:http"), "request">;
+  try { // No bundler may look for what a browser does not have.
+    http = address.startsWith("https:") ? await import(/* webpackIgnore: true */ /* @vite-ignore */ "node:https") : await import(/* webpackIgnore: true */ /* @vite-ignore */ "node:http");
   } catch (cause) {
     throw new TypeError("stream needs node:http: a browser does not send and receive at once; use batch", { cause });
   }

@@ -11,7 +11,7 @@ import type { CallOptions, Transport } from "./transport.ts";
 import type { BatchPayment, Verdict } from "./types.ts";
 
 const windowDefault = 256;
-const aliveMs = 30000; // After so long without a line an empty one keeps the connection open.
+const aliveMs = 10000; // After so long without a line an empty one keeps the connection open.
 const pieceMost = 1 << 16; // Characters after which lines are sent without waiting for more.
 
 /** How a stream is made. deadlineMs is that of one payment with all its attempts. */

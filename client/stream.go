@@ -396,6 +396,7 @@ func (c *streamConn) hear(message streamMessage) (done bool, failure *Error) {
 	s.fails = 0
 	s.client.at.Store(uint32(s.at % len(s.client.options.Addresses)))
 	s.settle(one, readResult(message.line))
+	c.heard = time.Now() // The caller may have taken long; meanwhile nothing was read.
 	return false, nil
 }
 

@@ -73,8 +73,7 @@ func (f *flow) flow(ctx context.Context, key string) error {
 	go func() { failed <- f.write(ctx) }()
 	if err := f.read(link.reader); err != nil {
 		link.close() // The writer notices.
-		<-failed
-		return err
+		return errors.Join(err, <-failed)
 	}
 	return <-failed
 }

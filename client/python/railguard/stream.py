@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WINDOW = 256  # Payments that are read and not yielded yet, unless the caller says otherwise.
 _PATH = "/v1/screen/stream"
 _ALIVE = 10.0  # Seconds without a line after which an empty one keeps the connection open.
-_SILENT = 45.0  # The service says something every 15 seconds.
+_SILENT = 30.0  # The service says something every ten seconds.
 _PIECE = 1 << 16  # Bytes after which lines are sent without waiting for more.
 
 Result = Union[Answer, RailguardError]

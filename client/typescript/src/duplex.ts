@@ -4,7 +4,7 @@ import { RailguardError } from "./errors.ts";
 import { parse } from "./money.ts";
 import { answerMax, refusal, unsent } from "./transport.ts";
 
-const silentMs = 45000; // The service says something every 15 seconds.
+const silentMs = 30000; // The service says something every ten seconds.
 
 /** One such call. */
 export interface Duplex {

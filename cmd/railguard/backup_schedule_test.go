@@ -58,7 +58,7 @@ func namesIn(t *testing.T, dir, suffix string) []string {
 // former ended. When all nodes are killed and wiped, everything comes back that was acknowledged
 // before the last tail.
 func TestAWipedClusterLosesSeconds(t *testing.T) {
-	g := newGroup(t)
+	g := newGroupAlone(t) // tryVerbs changes the environment.
 	g.form(ofac.Carried())
 	g.useSample()
 	g.awaitReady()

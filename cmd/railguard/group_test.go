@@ -66,7 +66,7 @@ func newGroup(t testing.TB, ids ...string) *group {
 	return newGroupAlone(t, ids...)
 }
 
-// newGroupAlone is newGroup for a test in which a call may not be late.
+// newGroupAlone is newGroup for a test in which a call may not be late, or that changes the environment.
 func newGroupAlone(t testing.TB, ids ...string) *group {
 	g := &group{t: t, dir: t.TempDir(), hosts: map[string]string{}, nodes: map[string]*groupNode{}}
 	if len(ids) == 0 {

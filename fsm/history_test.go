@@ -363,6 +363,7 @@ func (w *world) randomAdministration(random *rand.Rand) {
 		w.do(wire.KindFormat, &wire.FormatRaise{Common: common, To: engine.Format1})
 		w.do(wire.KindNote, &wire.Note{Common: common, Event: []string{"agent.refused", "Refused"}[random.IntN(2)]})
 		w.do(wire.KindMember, &wire.Member{Common: common, ID: "n2", Incarnation: strconv.Itoa(random.IntN(8))})
+		w.do(wire.KindMember, &wire.Member{Common: common, ID: "n3", Change: wire.MemberDemoted})
 		w.do(wire.KindLogKey, &wire.LogKeyPut{Common: common, Seed: []byte("a sealed seed")[:13*random.IntN(2)]})
 		w.do(wire.KindMatcher, &wire.Matcher{Common: common, To: w.m.settings.Matcher + uint16(random.IntN(3))})
 		w.do(wire.KindReseal, randomReseal(random, w.m, common))

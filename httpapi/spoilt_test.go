@@ -116,10 +116,10 @@ var spoiltBodies = map[string][]string{
 	"POST /v1/webhooks/{id}/rotate-secret": {`{"overlapSeconds":60,"secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=","reason":"r"}`},
 	"POST /v1/webhooks/{id}/redeliver":     {`{"all":true}`},
 
-	"POST /v1/cluster/admit":           {`{"id":"n9","addr":"10.0.0.9:7000","key":"aa"}`},
-	"POST /v1/cluster/promote":         {`{"id":"n2"}`},
-	"POST /v1/cluster/demote":          {`{"id":"n2","force":true}`},
-	"POST /v1/cluster/remove":          {`{"id":"n2","force":true}`},
+	"POST /v1/cluster/admit":           {`{"id":"n9","addr":"10.0.0.9:7000","key":"aa",$why}`},
+	"POST /v1/cluster/promote":         {`{"id":"n2",$why}`},
+	"POST /v1/cluster/demote":          {`{"id":"n2","force":true,$why}`},
+	"POST /v1/cluster/remove":          {`{"id":"n2","force":true,$why}`},
 	"POST /v1/cluster/transfer-leader": {`{"to":"n2"}`},
 	"POST /v1/cluster/drain":           {`{"drain":false}`},
 	"POST /v1/cluster/matcher":         {`{"to":1,$why}`},
@@ -351,7 +351,7 @@ var spoiltQueries = []string{"zz%20zz", "-1", "1e", "99999999999999999999", "999
 
 // anyText are parameters that accept any text: a text that matches nothing finds nothing.
 var anyText = []string{"by", "operator", "agentId", "wallet", "name", "assignee", "q", "noleader", "leader", "sync", "exclude",
-	"cpCountry", "cpDateOfBirth", "cpAddress", "time"} // For "time" no list is found, whatever its value.
+	"cpCountry", "cpDateOfBirth", "cpAddress", "reason", "time"} // For "time" no list is found, whatever its value.
 
 // Every query parameter is read: a value that it cannot have is refused.
 func TestEveryParameterIsRead(t *testing.T) {

@@ -90,8 +90,12 @@ func TestStatusTellsOfLag(t *testing.T) {
 	s := report.ClusterStatus{Nodes: []report.NodeStatus{{ID: "n2", Role: "follower", Lag: maxLagDefault + 1}, {ID: "n3", Role: "follower", Lag: maxLagDefault}}}
 	require.Equal(t, []string{"n2 is 1001 entries behind"}, n.groupWarnings(&s))
 	n.history.busy.Store(true)
-	s.Nodes[0] = report.NodeStatus{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}
-	require.Equal(t, []string{"history of n1 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
+	s.Nodes = []report.NodeStatus{{ID: n.NodeID(), Role: "leader", ClockSkewMs: int64(engine.Second)}, {ID: "n2", Role: "follower"}}
+	require.Empty(t, n.groupWarnings(&s), "a node that is alone fetches nothing from others")
+	n.peers.mu.Lock()
+	n.peers.samples["n2"] = sample{pong: port.Pong{Missing: true}}
+	n.peers.mu.Unlock()
+	require.Equal(t, []string{"history of n2 is incomplete: it is fetched from the others"}, n.groupWarnings(&s))
 }
 
 // TestElectionsAreCounted: an operator's alarm on leader changes needs these counts.

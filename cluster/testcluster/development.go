@@ -45,15 +45,16 @@ type test interface {
 	Fatalf(format string, args ...any)
 }
 
-// StartDevelopment builds the product and runs so many nodes on fresh data until the test ends.
+// StartDevelopment runs so many nodes on fresh data until the test ends.
 // flags are additional flags of `railguard dev`. It returns when every node is ready.
 func StartDevelopment(t test, nodes int, flags ...string) *Development {
 	t.Helper()
 	folder := t.TempDir()
-	d := &Development{Binary: filepath.Join(folder, "railguard"), Folder: filepath.Join(folder, "data"), size: nodes}
-	if err := BuildProduct(d.Binary); err != nil {
+	binary, err := built()
+	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	d := &Development{Binary: binary, Folder: filepath.Join(folder, "data"), size: nodes}
 	base, err := FreeBase(nodes)
 	if err != nil {
 		t.Fatalf("%v", err)

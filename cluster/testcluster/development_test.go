@@ -1,6 +1,10 @@
 package testcluster
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +25,21 @@ func TestDevelopment(t *testing.T) {
 	require.NoError(t, d.Start(t.Context()))
 	require.Equal(t, before.HTTP, d.Nodes[0].HTTP)
 	require.NotEqual(t, before.PID, d.Nodes[0].PID)
+}
+
+// What tests of a process that is gone have left is removed, and nothing else.
+func TestBuiltProductsAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	for _, name := range []string{builtPrefix + strconv.Itoa(gone.Process.Pid), builtPrefix + strconv.Itoa(os.Getpid()), builtPrefix + "x", "railguard-other"} {
+		require.NoError(t, os.Mkdir(filepath.Join(folder, name), 0o700))
+	}
+	removeBuilt(folder)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, left, 3)
+	require.NoDirExists(t, filepath.Join(folder, builtPrefix+strconv.Itoa(gone.Process.Pid)))
 }
 
 // If the build fails, the error has the compiler's output.

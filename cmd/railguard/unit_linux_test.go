@@ -129,7 +129,8 @@ func (u *unitUnderTest) must(args ...string) string {
 
 func (u *unitUnderTest) await(what string, is func() bool) {
 	u.t.Helper()
-	require.Eventually(u.t, is, slowPatience, 50*time.Millisecond, what)
+	// The watchdog needs a minute to see that a process has stopped, and the manager another to end it.
+	require.Eventually(u.t, is, 2*slowPatience, 50*time.Millisecond, what)
 }
 
 var mainProcess = regexp.MustCompile(`MainPID=(\d+)`)

@@ -136,7 +136,7 @@ func (w *world) holders() (all []holder) {
 // of owners.
 func (w *world) everyDoor(e conformance.Examiner, section string, kinds ...string) {
 	served := w.served(e)
-	for _, r := range readRoutes() {
+	for at, r := range readRoutes() {
 		soon := r.section == "soon" && section == "api" && slices.ContainsFunc(served, func(name string) bool { return nameless(name) == nameless(r.method+" "+r.path) })
 		if r.section != section && !soon {
 			continue
@@ -154,9 +154,14 @@ func (w *world) everyDoor(e conformance.Examiner, section string, kinds ...strin
 		if a := call(""); !e.Expect(a.Status == http.StatusUnauthorized, "%s %s without a key: %d", r.method, r.path, a.Status) {
 			continue
 		}
-		for _, h := range w.holders() {
+		for i, h := range w.holders() {
 			open, judged := r.judge(h.kind, h.role)
 			if !judged || !slices.Contains(kinds, h.kind) {
+				continue
+			}
+			// There an outsider's key is a wrong key, whatever its role: the address may send a hundred, and
+			// then one a second. Each route is tried with some roles, and each role at some routes.
+			if section == "admin" && h.kind != "institution" && (at+i)%4 != 0 {
 				continue
 			}
 			a := call(h.key)
@@ -266,7 +271,7 @@ func (w *world) lawful(r *route, attacker, owner *party) bool {
 func (w *world) tryForeign(e conformance.Examiner, key string, attacker *party, r *route, path string, body any) {
 	a := w.call(e, key, r.method, path, body)
 	label := fmt.Sprintf("%s %s by a key of %s", r.method, path, attacker.word)
-	e.Expect(a.Status == 404 || a.Status == 403 || strings.HasSuffix(r.path, "/batch") && !strings.Contains(string(a.Raw), `"verdict"`), "%s about a foreign object: %d %s", label, a.Status, a.Code)
+	e.Expect(a.Status == 404 || a.Status == 403 || (strings.HasSuffix(r.path, "/batch") || strings.HasSuffix(r.path, "/stream")) && !strings.Contains(string(a.Raw), `"verdict"`), "%s about a foreign object: %d %s", label, a.Status, a.Code)
 	if found := w.leak(attacker, a.Raw); found != "" {
 		e.Expect(false, "%s shows %s", label, found)
 	}

@@ -39,6 +39,9 @@ func TestShippedUnitIsKeptUp(t *testing.T) {
 	require.Contains(t, u.must("show", "railguard.service", "-p", "StatusText"), "StatusText=serves")
 
 	for _, signal := range []string{"SEGV", "STOP"} { // A panic's end; and what the watchdog finds.
+		u.await("the node has said that it is ready", func() bool { // Before, no watchdog runs.
+			return strings.Contains(u.must("show", "railguard.service", "-p", "ActiveState"), "ActiveState=active\n")
+		})
 		before := u.process()
 		u.must("kill", "-s", signal, "--kill-who=main", "railguard.service")
 		u.await("a new process after SIG"+signal, func() bool { return u.process() != before && u.process() != "0" && u.alive() })
@@ -129,8 +132,7 @@ func (u *unitUnderTest) must(args ...string) string {
 
 func (u *unitUnderTest) await(what string, is func() bool) {
 	u.t.Helper()
-	// The watchdog needs a minute to see that a process has stopped, and the manager another to end it.
-	require.Eventually(u.t, is, 2*slowPatience, 50*time.Millisecond, what)
+	require.Eventually(u.t, is, slowPatience, 50*time.Millisecond, what) // The manager takes a minute to end what has stopped.
 }
 
 var mainProcess = regexp.MustCompile(`MainPID=(\d+)`)

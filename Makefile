@@ -195,10 +195,10 @@ release-key: ## Make the pair of keys that signs releases (KEY=secret file, kept
 
 image: ## Build the container image and start it: with Docker, else by the Dockerfile's own steps (needs root)
 	if docker info >/dev/null 2>&1; then \
-	  docker build -f deploy/docker/Dockerfile --build-arg VERSION=$(VERSION) -t railguard:$(VERSION) . && \
+	  docker build -f deploy/docker/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t railguard:$(VERSION) . && \
 	  docker run --rm railguard:$(VERSION) version; \
 	else \
-	  $(GO) -C .ci/image build -o $(CURDIR)/bin/image . && ./bin/image -version $(VERSION); \
+	  $(GO) -C .ci/image build -o $(CURDIR)/bin/image . && ./bin/image -version $(VERSION) -commit $(COMMIT); \
 	fi
 
 release-check: ## Build a release twice, the second time in another folder with an empty cache, compare, and check a signature

@@ -15,6 +15,7 @@ func main() {
 	source := flag.String("context", ".", "folder of the build context, a git checkout")
 	dockerfile := flag.String("dockerfile", "deploy/docker/Dockerfile", "the Dockerfile, below the context")
 	version := flag.String("version", "", "build argument VERSION")
+	commit := flag.String("commit", "", "build argument COMMIT")
 	inside := flag.Bool("inside", false, "set by the program itself, in its own mount namespace")
 	flag.Parse()
 	if os.Geteuid() != 0 || runtime.GOOS != "linux" {
@@ -24,7 +25,7 @@ func main() {
 	if !*inside {
 		os.Exit(runInside())
 	}
-	if err := buildImage(*source, *dockerfile, *version); err != nil {
+	if err := buildImage(*source, *dockerfile, *version, *commit); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
@@ -55,7 +56,7 @@ func runInside() int {
 	return 0
 }
 
-func buildImage(source, dockerfile, version string) error {
+func buildImage(source, dockerfile, version, commit string) error {
 	instructions, err := readDockerfile(filepath.Join(source, dockerfile))
 	if err != nil {
 		return err
@@ -67,6 +68,9 @@ func buildImage(source, dockerfile, version string) error {
 	given := map[string]string{"TARGETOS": runtime.GOOS, "TARGETARCH": runtime.GOARCH}
 	if version != "" {
 		given["VERSION"] = version
+	}
+	if commit != "" {
+		given["COMMIT"] = commit
 	}
 	b := &builder{
 		source: source, files: files, scratch: os.Getenv("IMAGE_SCRATCH"), given: given,
@@ -85,7 +89,7 @@ func buildImage(source, dockerfile, version string) error {
 	if err := checkOwner(b.current); err != nil {
 		return err
 	}
-	if err := startImage(b.current, version); err != nil {
+	if err := startImage(b.current, version, commit); err != nil {
 		return fmt.Errorf("the image does not run: %w", err)
 	}
 	fmt.Println("the image was built, told its version, served and ended")

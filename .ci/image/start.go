@@ -15,9 +15,9 @@ import (
 
 // startImage starts the image's entry point twice: first to print its version, then to serve
 // as a cluster of one node until it gets SIGTERM.
-func startImage(s *stage, version string) error {
+func startImage(s *stage, version, commit string) error {
 	told, err := s.prepareCommand("version").CombinedOutput()
-	if err != nil || !strings.Contains(string(told), version) {
+	if err != nil || !strings.Contains(string(told), version) || !strings.Contains(string(told), "commit "+commit) {
 		return fmt.Errorf("%v version: %w: %s", s.entry, err, told)
 	}
 	fmt.Printf("   %s", told)

@@ -102,7 +102,7 @@ race: ## Run the tests of everything concurrent under the race detector
 	failed=; \
 	export CGO_ENABLED=1; \
 	raft=$$(.ci/racefree bin/race) || exit 1; \
-	$(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_ALONE)' ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery || failed=1; \
+	$(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_ALONE)' ./audit ./httpapi ./httpapi/border ./httpapi/lanes ./httpapi/x402 ./httpapi/mcp ./httpapi/cosigning ./webhooks ./audit/watch ./audit/witness ./edge ./edge/retrace ./cluster/timing ./engine/credential ./ofac/keeper ./cluster/port ./cluster/datadir ./cluster/recovery ./cluster/backup/schedule || failed=1; \
 	$(GO) test -race $$raft -short -timeout 20m -skip '$(RACE_SKIP)' ./cluster || failed=1; \
 	[ -z "$$failed" ]
 

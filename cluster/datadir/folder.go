@@ -90,7 +90,7 @@ type Folder struct {
 	identity Identity
 	key      *nodekey.Key
 	fresh    bool // This start made node.json.
-	lock     *os.File
+	lock     *FileLock
 
 	Watched func(name string) (done func()) // Watches a write of a file; nil: nobody does.
 }

@@ -2,18 +2,21 @@
 
 package datadir
 
-import (
-	"errors"
-	"os"
-)
+import "errors"
 
 var errUnix = errors.New("only Unix systems are supported as servers")
 
+// FileLock is not supported.
+type FileLock struct{}
+
+// Close does nothing.
+func (*FileLock) Close() error { return nil }
+
 // Lock is not supported.
-func Lock(string) (*os.File, error) { return nil, errUnix }
+func Lock(string) (*FileLock, error) { return nil, errUnix }
 
 // FreeSpace is not supported.
 func FreeSpace(string) (free, total uint64, err error) { return 0, 0, errUnix }
 
 // Hold is not supported.
-func Hold(string) (*os.File, error) { return nil, errUnix }
+func Hold(string) (*FileLock, error) { return nil, errUnix }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
@@ -17,7 +16,7 @@ import (
 // stillFolder is a stopped node's data folder, opened only for reading.
 type stillFolder struct {
 	dir      string
-	lock     *os.File // nil: a copy of a folder, without its lock.
+	lock     *datadir.FileLock // nil: a copy of a folder, without its lock.
 	identity datadir.Identity
 	record   *datadir.Record // nil: no recovery was ever begun here.
 	store    datadir.LogStore

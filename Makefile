@@ -123,7 +123,7 @@ walk: ## Walk over the API's document: WALK (20000) calls, valid and spoilt
 bench: build ## Measure under load against targets, 15 minutes (ARGS, such as --suite cluster --out a.json)
 	./bin/railguard-bench --folder . $(ARGS)
 
-soak: build ## Ten minutes at 60 % of saturation, with lists activated and snapshots meanwhile
+soak: build ## Ten minutes at 60 % of saturation, with lists, snapshots, screenings of the past and backtests meanwhile (ARGS='--html soak.html' draws it)
 	./bin/railguard-bench --folder . --suite soak $(ARGS)
 
 bench-go: ## Run the Go benchmarks

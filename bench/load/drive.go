@@ -28,6 +28,7 @@ type load struct {
 	greet   bool                 // Ask /livez first, because a server may close a connection that has sent no request.
 	retries int                  // How often a failed call is sent again, the same bytes, to the next home.
 	events  *[]event             // Keeps every call with its times; nil: none is kept.
+	watched bool                 // Look, second by second, how many processors the whole machine uses.
 }
 
 const (
@@ -54,6 +55,10 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 	run.begins()
 	r, end := run.recorder, run.end
 	stop := b.tell(run)
+	var eyes *watch
+	if l.watched {
+		eyes = watchMachine(r.start)
+	}
 	var err error
 	if l.rate > 0 {
 		err = run.open(ctx)
@@ -61,6 +66,7 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 		err = run.closed(ctx)
 	}
 	stop()
+	cores := eyes.close()
 	for _, c := range run.callers {
 		c.link.close()
 	}
@@ -68,7 +74,7 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	o := r.sum(end)
-	o.name, o.rate, o.callers = l.name, l.rate, l.callers
+	o.name, o.rate, o.callers, o.cores = l.name, l.rate, l.callers, cores
 	b.keep(o)
 	if o.done == 0 {
 		return o, fmt.Errorf("%s: no call was answered: %v", l.name, o.errors)
@@ -222,7 +228,7 @@ func (r *running) settle(c *caller, due, sent time.Time, err error) {
 		time.Sleep(retryPause)
 		err = c.link.send(c.buffer)
 	}
-	e := event{due: due, sent: sent, done: time.Now(), failure: failure}
+	e := event{due: due, sent: sent, done: time.Now(), failure: failure, silent: err != nil}
 	if failure == "" && r.load.verdict {
 		e.verdict = verdictOf(got.body)
 	}

@@ -14,7 +14,7 @@ var page = template.Must(template.New("report").Parse(`<!doctype html>
 <title>Railguard bench</title>
 <style>
 body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1d2530;background:#fff}
-table{border-collapse:collapse;margin:1rem 0;width:100%}td,th{padding:.25rem .6rem;text-align:left;border-bottom:1px solid #d6dbe2}
+caption{text-align:left;font-weight:600}table{border-collapse:collapse;margin:1rem 0;width:100%}td,th{padding:.25rem .6rem;text-align:left;border-bottom:1px solid #d6dbe2}
 .aim{color:#0a6b3d}.met{color:#285c8f}.missed{color:#b01e1e;font-weight:600}figure{margin:1.5rem 0}figcaption{color:#4b5663}
 svg{width:100%;height:auto}text{font:12px system-ui,sans-serif;fill:#4b5663}
 @media (prefers-color-scheme:dark){body{background:#14181e;color:#dfe5ec}td,th{border-color:#333c47}.aim{color:#5fd39b}.met{color:#8ab8e6}.missed{color:#ff8a80}text,figcaption{fill:#a8b3bf;color:#a8b3bf}}
@@ -26,7 +26,16 @@ svg{width:100%;height:auto}text{font:12px system-ui,sans-serif;fill:#4b5663}
 {{range .Rows}}<tr><td>{{index .Cells 0}}<td>{{index .Cells 1}}<td>{{index .Cells 2}}<td>{{index .Cells 3}}<td>{{index .Cells 4}}<td>{{index .Cells 5}}<td class="{{.Class}}">{{index .Cells 6}}</tr>
 {{end}}</table>
 {{range .Report.Notes}}<p>Note: {{.}}</p>{{end}}
-<h2>Latency</h2>
+{{if .Courses}}<h2>Second by second</h2>
+{{range .Courses}}<figure>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
+<table><caption>The seconds with the highest p99</caption><tr><th scope="col">second<th scope="col">p99, ms<th scope="col">slowest, ms<th scope="col">p50, ms<th scope="col">done<th scope="col">not done<th scope="col">processors<th scope="col">what ran while its calls waited</tr>
+{{range .Worst}}<tr>{{range .}}<td>{{.}}{{end}}</tr>
+{{end}}</table>
+{{if .Silent}}<p>Without any answer: second {{.Silent}}.</p>
+{{end}}{{if .Work}}<table><caption>What was done beside it</caption><tr><th scope="col">mark<th scope="col">what<th scope="col">from, s<th scope="col">took, s<th scope="col">remarks</tr>
+{{range .Work}}<tr>{{range .}}<td>{{.}}{{end}}</tr>
+{{end}}</table>
+{{end}}{{end}}{{end}}<h2>Latency</h2>
 {{range .Figures}}<figure>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
 {{end}}</html>
 `))
@@ -46,8 +55,15 @@ func (r *Report) WriteHTML(out io.Writer) error {
 	data := struct {
 		Report  *Report
 		Rows    []pageRow
+		Courses []pageCourse
 		Figures []pageFigure
 	}{Report: r}
+	for i := range r.Courses {
+		if err := r.Courses[i].check(); err != nil {
+			return err
+		}
+		data.Courses = append(data.Courses, r.Courses[i].page(i+1))
+	}
 	classes := map[string]string{AimMet: "aim", Met: "met"}
 	for i := range r.Rows {
 		class := classes[r.Rows[i].Outcome]

@@ -13,6 +13,7 @@ const (
 	windowSpan     = time.Second
 	windowsMax     = 3600
 	errorKindsMax  = 16
+	answerLong     = time.Second // No call may wait longer for its answer, be it a verdict or a refusal.
 )
 
 func newHistogram(digits int) *hdr.Histogram { return hdr.New(1, latencyMax.Microseconds(), digits) }
@@ -25,6 +26,15 @@ func note(h *hdr.Histogram, took time.Duration) {
 type window struct {
 	done, failed int64
 	latency      *hdr.Histogram // Latencies of the calls that were done, in µs; nil: there were none.
+	errors       map[string]int64
+}
+
+// countError counts one more, or several, of a failure. A few kinds are told apart.
+func countError(errors map[string]int64, failure string, count int64) {
+	if _, known := errors[failure]; !known && len(errors) >= errorKindsMax {
+		failure = "other"
+	}
+	errors[failure] += count
 }
 
 // recorder gathers what callers saw. Its shards keep callers from waiting for
@@ -37,17 +47,21 @@ type recorder struct {
 type shard struct {
 	mu       sync.Mutex
 	latency  *hdr.Histogram
+	served   *hdr.Histogram // As latency, but from the instant at which the call was sent.
+	refused  *hdr.Histogram // Of the calls that were answered, and not with what was wanted.
 	lag      *hdr.Histogram
 	windows  []window
 	errors   map[string]int64
 	verdicts map[string]int64
+	long     int64 // Answers of both kinds that took longer than answerLong.
 	_        [64]byte
 }
 
 func newRecorder(start time.Time) *recorder {
 	r := &recorder{start: start}
 	for i := range r.shards {
-		r.shards[i].latency, r.shards[i].lag = newHistogram(3), newHistogram(3)
+		s := &r.shards[i]
+		s.latency, s.served, s.refused, s.lag = newHistogram(3), newHistogram(3), newHistogram(3), newHistogram(3)
 		r.shards[i].errors, r.shards[i].verdicts = map[string]int64{}, map[string]int64{}
 	}
 	return r
@@ -57,6 +71,7 @@ func newRecorder(start time.Time) *recorder {
 type event struct {
 	due, sent, done time.Time
 	failure         string // "" for a success.
+	silent          bool   // There was no answer.
 	verdict         string
 }
 
@@ -76,12 +91,19 @@ func (r *recorder) record(caller int, e event) {
 	}
 	w := &s.windows[at]
 	note(s.lag, e.sent.Sub(e.due))
+	took := e.done.Sub(e.due)
+	if took > answerLong && !e.silent {
+		s.long++
+	}
 	if e.failure != "" {
 		w.failed++
-		if _, known := s.errors[e.failure]; known || len(s.errors) < errorKindsMax {
-			s.errors[e.failure]++
-		} else {
-			s.errors["other"]++
+		if w.errors == nil {
+			w.errors = map[string]int64{}
+		}
+		countError(w.errors, e.failure, 1)
+		countError(s.errors, e.failure, 1)
+		if !e.silent {
+			note(s.refused, took)
 		}
 		return
 	}
@@ -89,8 +111,9 @@ func (r *recorder) record(caller int, e event) {
 		w.latency = newHistogram(2)
 	}
 	w.done++
-	note(w.latency, e.done.Sub(e.due))
-	note(s.latency, e.done.Sub(e.due))
+	note(w.latency, took)
+	note(s.latency, took)
+	note(s.served, e.done.Sub(e.sent))
 	s.verdicts[e.verdict]++
 }
 
@@ -101,7 +124,11 @@ type outcome struct {
 	span          time.Duration
 	done, failed  int64
 	latency, lag  *hdr.Histogram
+	served        *hdr.Histogram // Of the calls that were done, from the instant at which each was sent.
+	refused       *hdr.Histogram // Of those that were answered otherwise.
+	long          int64          // Answers that took longer than answerLong.
 	windows       []window
+	cores         []float64 // Processors in use on the whole machine, by second; empty: nobody looked, or the system does not tell it.
 	errors        map[string]int64
 	verdicts      map[string]int64
 	rate, callers int // The rate and the callers that were asked for; rate 0: a closed loop.
@@ -110,7 +137,7 @@ type outcome struct {
 // sum puts the shards together.
 func (r *recorder) sum(end time.Time) *outcome {
 	o := &outcome{
-		start: r.start, span: end.Sub(r.start), latency: newHistogram(3), lag: newHistogram(3),
+		start: r.start, span: end.Sub(r.start), latency: newHistogram(3), lag: newHistogram(3), served: newHistogram(3), refused: newHistogram(3),
 		errors: map[string]int64{}, verdicts: map[string]int64{},
 	}
 	for i := range r.shards {
@@ -118,6 +145,9 @@ func (r *recorder) sum(end time.Time) *outcome {
 		s.mu.Lock()
 		o.latency.Merge(s.latency)
 		o.lag.Merge(s.lag)
+		o.served.Merge(s.served)
+		o.refused.Merge(s.refused)
+		o.long += s.long
 		for len(o.windows) < len(s.windows) {
 			o.windows = append(o.windows, window{})
 		}
@@ -125,7 +155,7 @@ func (r *recorder) sum(end time.Time) *outcome {
 			o.windows[at].join(w)
 		}
 		for name, count := range s.errors {
-			o.errors[name] += count
+			countError(o.errors, name, count)
 		}
 		for name, count := range s.verdicts {
 			o.verdicts[name] += count
@@ -142,6 +172,12 @@ func (r *recorder) sum(end time.Time) *outcome {
 func (w *window) join(other window) {
 	w.done += other.done
 	w.failed += other.failed
+	if w.errors == nil && len(other.errors) > 0 {
+		w.errors = map[string]int64{}
+	}
+	for name, count := range other.errors {
+		countError(w.errors, name, count)
+	}
 	if other.latency == nil {
 		return
 	}
@@ -155,7 +191,10 @@ func (w *window) join(other window) {
 func (o *outcome) perSecond() float64 { return float64(o.done) / o.span.Seconds() }
 
 // quantile returns a quantile of the latencies, in milliseconds.
-func (o *outcome) quantile(q float64) float64 { return float64(o.latency.ValueAtQuantile(q)) / 1000 }
+func (o *outcome) quantile(q float64) float64 { return inMillis(o.latency, q) }
+
+// inMillis returns a quantile of a histogram, in milliseconds.
+func inMillis(h *hdr.Histogram, q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1000 }
 
 func (o *outcome) worst() float64 { return float64(o.latency.Max()) / 1000 }
 

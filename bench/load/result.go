@@ -53,6 +53,7 @@ type Report struct {
 	Suites   []string            `json:"suites"`
 	Measures map[string]*Measure `json:"measures"`
 	Curves   []Curve             `json:"curves"`
+	Courses  []Course            `json:"courses,omitempty"` // Loads that were watched second by second.
 	Skipped  map[string]string   `json:"skipped,omitempty"` // Why a suite could not run.
 	Notes    []string            `json:"notes,omitempty"`
 	Rows     []Row               `json:"table"`

@@ -110,19 +110,23 @@ func fullList(parties int) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// stage uploads a list at the first node and returns its id.
+// stage makes a list, uploads it at the first node and returns its id.
 func (t *target) stage(ctx context.Context, parties int) (string, error) {
 	raw, err := fullList(parties)
 	if err != nil {
 		return "", err
 	}
+	return t.upload(ctx, raw)
+}
+
+func (t *target) upload(ctx context.Context, raw []byte) (string, error) {
 	patient := newAPI(t.api.key)
 	patient.client.Timeout = uploadPatience
 	defer patient.client.CloseIdleConnections()
 	var staged struct {
 		ID string `json:"snapshotId"`
 	}
-	err = patient.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/v1/ofac/snapshots?name=lists.zip", raw, &staged)
+	err := patient.ask(ctx, http.MethodPost, t.group.nodes[0].admin+"/v1/ofac/snapshots?name=lists.zip", raw, &staged)
 	return staged.ID, err
 }
 
@@ -237,29 +241,42 @@ func (t *target) screenPast(ctx context.Context) (looked uint64, err error) {
 		return 0, err
 	}
 	return looked, until(ctx, retroPatience, func() bool {
-		until, running := t.retroRuns(ctx)
-		looked = max(looked, until)
-		return !running && looked > 0
+		runs, err := t.retroRuns(ctx, 1)
+		if err != nil || len(runs) == 0 {
+			return false
+		}
+		looked = max(looked, runs[0].Progress.EndLeaf)
+		return runs[0].State != "running" && looked > 0
 	})
 }
 
-// retroRuns tells whether the past is being screened, and up to which leaf.
-func (t *target) retroRuns(ctx context.Context) (until uint64, running bool) {
+// retroRun is one screening of the past.
+type retroRun struct {
+	ID       string    `json:"retroId"`
+	State    string    `json:"state"`
+	Asked    bool      `json:"asked"` // By somebody; else because a list was activated.
+	Started  time.Time `json:"startedAt"`
+	Ended    time.Time `json:"endedAt"` // 0: it runs.
+	Progress struct {
+		EndLeaf uint64 `json:"endLeaf"`
+	} `json:"progress"`
+}
+
+// took is how long it ran; 0: it runs.
+func (r *retroRun) took() time.Duration {
+	if r.Ended.IsZero() {
+		return 0
+	}
+	return r.Ended.Sub(r.Started)
+}
+
+// retroRuns are the newest screenings of the past, the newest first.
+func (t *target) retroRuns(ctx context.Context, limit int) ([]retroRun, error) {
 	var runs struct {
-		Data []struct {
-			State    string `json:"state"`
-			Progress struct {
-				EndLeaf uint64 `json:"endLeaf"`
-			} `json:"progress"`
-		} `json:"data"`
+		Data []retroRun `json:"data"`
 	}
-	if t.api.ask(ctx, http.MethodGet, t.homes[0].url+"/v1/ofac/retro?limit=1", nil, &runs) != nil {
-		return 0, true
-	}
-	if len(runs.Data) == 0 {
-		return 0, false
-	}
-	return runs.Data[0].Progress.EndLeaf, runs.Data[0].State == "running"
+	err := t.api.ask(ctx, http.MethodGet, fmt.Sprintf("%s/v1/ofac/retro?limit=%d", t.homes[0].url, limit), nil, &runs)
+	return runs.Data, err
 }
 
 // window is the span of a load with an event in it. Even the brief one has room for the
@@ -393,68 +410,5 @@ func runRoll(ctx context.Context, b *bench) error {
 	b.set("roll.took", "s", less, took.Seconds(), nil)
 	b.set("roll.failed", "", less, float64(o.failed), nil)
 	b.set("roll.p99", "ms", less, o.worstSecond(from, to), nil)
-	return nil
-}
-
-// runSoak is an open loop at 60 % of saturation; lists are activated and snapshots written
-// meanwhile. Saturation is measured for a minute, since the segments of a load's first
-// seconds are sealed later.
-func runSoak(ctx context.Context, b *bench) error {
-	t, err := b.shared(ctx)
-	if err != nil {
-		return err
-	}
-	// A cluster that serves payments has a list of full size. What a first one costs is seen
-	// in another suite ("lists").
-	list, err := t.stage(ctx, b.parties()-1)
-	if err == nil {
-		err = t.activate(ctx, list)
-	}
-	if err != nil {
-		return err
-	}
-	peak, err := t.drive(ctx, t.screening("saturation before the soak", t.homes, b.callers(), 0, b.span(time.Minute)))
-	if err != nil {
-		return err
-	}
-	rate := max(int(peak.perSecond()*0.6), 1)
-	span := b.options.Soak
-	if b.options.Brief {
-		span = 2 * windowSpan
-	}
-	l := t.screening(fmt.Sprintf("soak, %d/s", rate), t.homes, 2*b.callers(), rate, span)
-	events := 0
-	o, _, _, err := t.during(ctx, l, span/8, func(ctx context.Context) error {
-		end := time.Now().Add(span * 3 / 4)
-		for ; time.Now().Before(end) && ctx.Err() == nil; events++ {
-			list, err := t.stage(ctx, b.parties()+events)
-			if err == nil {
-				err = t.activate(ctx, list)
-			}
-			for _, home := range t.homes {
-				err = errors.Join(err, t.api.ask(ctx, http.MethodPost, home.url+"/v1/cluster/snapshot", map[string]any{}, nil))
-			}
-			if err != nil {
-				return err
-			}
-			select {
-			case <-time.After(span / 10):
-			case <-ctx.Done():
-			}
-		}
-		return ctx.Err()
-	})
-	if err != nil {
-		return err
-	}
-	b.set("soak.saturation", "/s", more, peak.perSecond(), nil)
-	b.set("soak.rate", "/s", more, float64(rate), nil)
-	b.set("soak.p50", "ms", less, o.quantile(50), o.quantiles(50))
-	b.set("soak.p99", "ms", less, o.quantile(99), o.quantiles(99))
-	b.set("soak.p999", "ms", less, o.quantile(99.9), o.quantiles(99.9))
-	b.set("soak.worst", "ms", less, o.worst(), o.quantiles(100))
-	b.set("soak.failed", "", less, float64(o.failed), nil)
-	b.set("soak.events", "", more, float64(events), nil)
-	o.noteUse(b, "soak", len(t.homes))
 	return nil
 }

@@ -37,7 +37,7 @@ or a statement does not hold, 2 wrong flags.`,
 		Example: `  railguard-bench                                    # everything but the soak, 15 minutes
   railguard-bench --suite cluster,light --out a.json # two suites, kept
   railguard-bench compare a.json b.json              # is b faster than a?
-  railguard-bench report a.json > a.html             # with latency curves
+  railguard-bench report a.json > a.html             # with latency curves, and a soak second by second
   railguard-bench --targets http://10.0.0.1:8080,http://10.0.0.2:8080 --key rg_live_... --suite read`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fillFlags(cmd, "key", "output"); err != nil {
@@ -57,7 +57,7 @@ or a statement does not hold, 2 wrong flags.`,
 	flags.StringVar(&f.targetsFile, "targets-file", "", "JSON file with other targets than the built-in ones")
 	flags.DurationVar(&f.options.Soak, "soak", 10*time.Minute, "how long the soak lasts")
 	flags.StringVar(&f.out, "out", "", "file to keep the report in, as JSON")
-	flags.StringVar(&f.html, "html", "", "file to draw the report into, with latency curves")
+	flags.StringVar(&f.html, "html", "", "file to draw the report into, with latency curves, and soak and overload second by second")
 	flags.StringVar(&f.options.Profiles, "profiles", "", "folder for CPU profiles of every node: saturated, at 1,000 and 100 a second, idle; of light, for execution traces of the seconds with a slow call")
 	flags.BoolVar(&f.options.Brief, "brief", false, "seconds instead of minutes: shows that the program works, the figures mean nothing and no target is judged")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
@@ -182,7 +182,7 @@ believe a small change make each run twice. Exit code 1 when a figure is worse.`
 // newReport is `railguard-bench report FILE`.
 func newReport() *cobra.Command {
 	return &cobra.Command{
-		Use: "report FILE", Short: "Draw a report as one HTML page, with latency curves", Args: cobra.ExactArgs(1),
+		Use: "report FILE", Short: "Draw a report as one HTML page, with latency curves, and a soak second by second", Args: cobra.ExactArgs(1),
 		Example: "  railguard-bench report run.json > run.html",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report, err := load.ReadReport(args[0])

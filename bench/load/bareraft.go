@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,8 +19,6 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	wal "github.com/hashicorp/raft-wal"
 	"go.etcd.io/bbolt"
-
-	"railguard/cluster/testcluster"
 )
 
 // RaftOptions are the settings of one process of the base line with bare raft.
@@ -164,23 +161,29 @@ type trio struct {
 	helpers []*helper
 }
 
+// startTrio starts three processes at the places in turn. The first one leads.
 func (b *bench) startTrio(ctx context.Context, store string) (*trio, error) {
-	ports, err := testcluster.FreePorts(6)
-	if err != nil {
-		return nil, err
-	}
 	t := &trio{store: store}
-	for i := range 3 {
-		name := "raft-" + store + strconv.Itoa(i)
-		h, err := b.launchHelper(ctx, name, ports[3+i], "serve-raft", "--listen", ports[3+i],
-			"--peers", strings.Join(ports[:3], ","), "--at", strconv.Itoa(i), "--store", store, "--folder", filepath.Join(b.work, name))
+	tasks := make([]*task, 3)
+	var peers []string
+	for i := range tasks {
+		addresses, err := b.places[i%len(b.places)].addresses(ctx, 2)
+		if err != nil {
+			return nil, err
+		}
+		tasks[i] = &task{Kind: taskRaft, Name: "raft-" + store + strconv.Itoa(i), Addresses: addresses, At: i, Store: store}
+		peers = append(peers, addresses[1])
+	}
+	for i, work := range tasks {
+		work.Peers = peers
+		h, err := launchHelper(ctx, b.places[i%len(b.places)], work)
 		if err != nil {
 			t.close()
 			return nil, err
 		}
 		t.helpers = append(t.helpers, h)
 	}
-	err = until(ctx, childPatient, func() bool {
+	err := until(ctx, childPatient, func() bool {
 		_, err := t.apply(ctx, 1, 64, 10*time.Millisecond)
 		return err == nil
 	})

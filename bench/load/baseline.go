@@ -8,10 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
-
-	"railguard/cluster/testcluster"
 )
 
 const (
@@ -39,7 +36,7 @@ func ServeEcho(ctx context.Context, listen string) error {
 	return serveUntil(ctx, server, listen)
 }
 
-// serveUntil serves on the loopback until the context ends.
+// serveUntil serves until the context ends.
 func serveUntil(ctx context.Context, server *http.Server, listen string) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -53,56 +50,46 @@ func serveUntil(ctx context.Context, server *http.Server, listen string) error {
 	return nil
 }
 
-// helper is a child process that is no node. It runs this binary with a hidden verb.
+// helper is a process that is no node. It is this program with a hidden verb.
 type helper struct {
-	child *testcluster.Child
-	url   string
-	log   string
+	process
+	url string
 }
 
-// launchHelper starts this binary and waits until it answers.
-func (b *bench) launchHelper(ctx context.Context, name, address string, args ...string) (*helper, error) {
-	if b.spawner == nil {
-		b.spawner = testcluster.NewSpawner()
+// launchHelper starts a helper at a place and waits until it answers.
+func launchHelper(ctx context.Context, at place, t *task) (*helper, error) {
+	p, err := at.launch(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
-	h := &helper{url: "http://" + address, log: filepath.Join(b.work, name+".log")}
-	var err error
-	if h.child, err = b.spawner.Launch(b.options.Self, args, os.Environ(), h.log); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	h := &helper{process: p, url: "http://" + t.Addresses[0]}
 	plain := newAPI("")
 	defer plain.client.CloseIdleConnections()
-	err = until(ctx, childPatient, func() bool {
-		return h.child.Ended() || plain.ask(ctx, http.MethodPost, h.url+"/", []byte("{}"), nil) == nil
-	})
-	if err == nil && h.child.Ended() {
-		said, _ := os.ReadFile(h.log)
-		err = fmt.Errorf("it has ended: %.300s", said)
-	}
+	err = await(ctx, h, childPatient, t.Name, func() error { return plain.ask(ctx, http.MethodPost, h.url+"/", []byte("{}"), nil) })
 	if err != nil {
 		h.close()
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	return h, nil
 }
 
 func (h *helper) close() {
-	if !h.child.Ended() {
-		_ = h.child.Command.Process.Kill() // It may have ended meanwhile.
-		_ = h.child.Wait(stopPatience)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	_ = h.forget(ctx) // What survives this ends with its place.
 }
 
-// echo is the bare HTTP base line; it is started once a run.
+// echo is the bare HTTP base line; it is started once a run, where the first node is.
 func (b *bench) echo(ctx context.Context) (*helper, error) {
 	if b.echoes != nil {
 		return b.echoes, nil
 	}
-	ports, err := testcluster.FreePorts(1)
+	at := b.places[0]
+	addresses, err := at.addresses(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	b.echoes, err = b.launchHelper(ctx, "echo", ports[0], "serve-echo", "--listen", ports[0])
+	b.echoes, err = launchHelper(ctx, at, &task{Kind: taskEcho, Name: "echo", Addresses: addresses})
 	return b.echoes, err
 }
 
@@ -117,7 +104,7 @@ func (b *bench) echoRound(ctx context.Context, callers int, span time.Duration, 
 	if err != nil {
 		return nil, err
 	}
-	before, usageErr := usageOf([]int{h.child.PID()})
+	before, usageErr := usageOf(ctx, h)
 	l := load{name: fmt.Sprintf("bare echo, %d callers", callers), homes: []*endpoint{home}, callers: callers, span: span, make: requests, seed: b.options.Workload.Seed}
 	o, err := b.drive(ctx, l)
 	if err != nil {
@@ -129,43 +116,75 @@ func (b *bench) echoRound(ctx context.Context, callers int, span time.Duration, 
 	}
 	b.add("echo.rate", "/s", more, o.perSecond())
 	if usageErr == nil {
-		if after, err := usageOf([]int{h.child.PID()}); err == nil {
+		if after, err := usageOf(ctx, h); err == nil {
 			b.add("echo.cpu", "µs", less, micros(after.since(before).cpu)/float64(o.done))
 		}
 	}
 	return o, nil
 }
 
-// fsyncFloor measures appending 4 KiB and syncing in the folder where nodes write.
-func (b *bench) fsyncFloor(ctx context.Context, span time.Duration) error {
-	path := filepath.Join(b.work, "sync")
+// syncFloor is how long it takes to append 4 KiB and to sync them, in ms.
+type syncFloor struct {
+	P50   float64 `json:"p50"`
+	P99   float64 `json:"p99"`
+	Worst float64 `json:"worst"`
+	Count int     `json:"count"`
+}
+
+func (f syncFloor) String() string {
+	return fmt.Sprintf("4 KiB appended and synced: p50 %.2f ms, p99 %.2f ms, worst %.1f ms of %d", f.P50, f.P99, f.Worst, f.Count)
+}
+
+// measureSync measures that in a folder where nodes write.
+func measureSync(ctx context.Context, folder string, span time.Duration) (f syncFloor, err error) {
+	path := filepath.Join(folder, "sync")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("fsync floor: %w", err)
+		return f, fmt.Errorf("fsync floor: %w", err)
 	}
 	defer os.Remove(path)
 	defer file.Close()
 	h := newHistogram(3)
 	block := make([]byte, syncBlock)
-	var took []time.Duration
-	for begin := time.Now(); time.Since(begin) < span || len(took) < syncsMin; {
+	for begin := time.Now(); time.Since(begin) < span || f.Count < syncsMin; f.Count++ {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return f, ctx.Err()
 		}
 		at := time.Now()
 		if _, err := file.Write(block); err != nil {
-			return fmt.Errorf("fsync floor: %w", err)
+			return f, fmt.Errorf("fsync floor: %w", err)
 		}
 		if err := file.Sync(); err != nil {
-			return fmt.Errorf("fsync floor: %w", err)
+			return f, fmt.Errorf("fsync floor: %w", err)
 		}
-		took = append(took, time.Since(at))
-		note(h, took[len(took)-1])
+		note(h, time.Since(at))
 	}
-	slices.Sort(took)
-	b.add("fsync.p50", "ms", less, float64(h.ValueAtQuantile(50))/1000)
-	b.add("fsync.p99", "ms", less, float64(h.ValueAtQuantile(99))/1000)
-	b.report.Fsync = fmt.Sprintf("4 KiB appended and synced: p50 %.2f ms, p99 %.2f ms, worst %.1f ms of %d", float64(h.ValueAtQuantile(50))/1000, float64(h.ValueAtQuantile(99))/1000, float64(h.Max())/1000, len(took))
+	f.P50, f.P99, f.Worst = float64(h.ValueAtQuantile(50))/1000, float64(h.ValueAtQuantile(99))/1000, float64(h.Max())/1000
+	return f, nil
+}
+
+// fsyncFloor measures the disks of all places. The figure is the median of hosts, which is what a
+// majority of three waits for.
+func (b *bench) fsyncFloor(ctx context.Context, span time.Duration) error {
+	if len(b.hosts) == 0 {
+		floor, err := measureSync(ctx, b.work, span)
+		if err != nil {
+			return err
+		}
+		b.report.Fsync = floor.String()
+		b.add("fsync.p50", "ms", less, floor.P50)
+		b.add("fsync.p99", "ms", less, floor.P99)
+		return nil
+	}
+	for i, h := range b.hosts {
+		var floor syncFloor
+		if err := h.ask(ctx, "sync", &syncOrder{Span: span}, &floor); err != nil {
+			return err
+		}
+		b.report.Hosts[i].Fsync = floor.String()
+		b.add("fsync.p50", "ms", less, floor.P50)
+		b.add("fsync.p99", "ms", less, floor.P99)
+	}
 	return nil
 }
 

@@ -56,7 +56,7 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 	r, end := run.recorder, run.end
 	stop := b.tell(run)
 	var eyes *watch
-	if l.watched {
+	if l.watched && len(b.hosts) == 0 { // Else the nodes have other processors.
 		eyes = watchMachine(r.start)
 	}
 	var err error

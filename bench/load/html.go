@@ -20,7 +20,7 @@ svg{width:100%;height:auto}text{font:12px system-ui,sans-serif;fill:#4b5663}
 @media (prefers-color-scheme:dark){body{background:#14181e;color:#dfe5ec}td,th{border-color:#333c47}.aim{color:#5fd39b}.met{color:#8ab8e6}.missed{color:#ff8a80}text,figcaption{fill:#a8b3bf;color:#a8b3bf}}
 </style>
 <h1>Railguard bench</h1>
-<p>railguard {{.Report.Version}} ({{.Report.Build}}), {{.Report.Began.Format "2006-01-02 15:04 MST"}}, took {{.Report.Took}}<br>{{.Report.Machine}}<br>{{.Report.Fsync}}</p>
+<p>railguard {{.Report.Version}} ({{.Report.Build}}), {{.Report.Began.Format "2006-01-02 15:04 MST"}}, took {{.Report.Took}}{{range .Report.Places}}<br>{{.}}{{end}}</p>
 <h2>Targets</h2>
 <table><tr><th>suite<th>measure<th>must<th>aim<th>measured<th>ratio<th>outcome</tr>
 {{range .Rows}}<tr><td>{{index .Cells 0}}<td>{{index .Cells 1}}<td>{{index .Cells 2}}<td>{{index .Cells 3}}<td>{{index .Cells 4}}<td>{{index .Cells 5}}<td class="{{.Class}}">{{index .Cells 6}}</tr>

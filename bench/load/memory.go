@@ -42,7 +42,7 @@ func runMemory(ctx context.Context, b *bench) error {
 		agents, reviews = 2000, 200
 	}
 	debug.FreeOSMemory()
-	before, err := usageOf([]int{os.Getpid()})
+	before, err := processUsage(os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func runMemory(ctx context.Context, b *bench) error {
 	if err := c.fill(ctx, agents, reviews); err != nil {
 		return err
 	}
-	after, err := usageOf([]int{os.Getpid()})
+	after, err := processUsage(os.Getpid())
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,25 +13,23 @@ import (
 
 const (
 	readyPatience = 90 * time.Second
-	stopPatience  = 30 * time.Second // How long the processes of base lines may take to stop.
+	closePatience = 30 * time.Second // How long the processes of a run may take to end.
 )
 
 // node is one server of ours.
 type node struct {
-	testcluster.Server
+	process
 
 	id                 string
 	api, admin, listen string // The first two with their scheme.
 	group              *group
 }
 
-// group is a cluster that was spawned for this run, on the loopback.
+// group is a cluster that was started for this run.
 type group struct {
-	binary, folder string
-	key, secret    string
-	spawner        *testcluster.Spawner
-	nodes          []*node
-	quiet          *api // Makes calls without a key.
+	key, secret string
+	nodes       []*node
+	quiet       *api // Makes calls without a key.
 }
 
 // Shared with the other benches.
@@ -43,16 +38,10 @@ var (
 	randomHex = testcluster.RandomHex
 )
 
-// spawn starts a new cluster of the binary and waits until it serves.
-func spawn(ctx context.Context, binary, folder string, size int) (*group, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	g := &group{
-		binary: binary, folder: folder, key: "rg_live_" + randomHex(14), secret: randomHex(32),
-		spawner: testcluster.NewSpawner(), quiet: newAPI(""),
-	}
-	err := g.start(ctx, size)
+// spawn starts a new cluster, its nodes at the places in turn, and waits until it serves.
+func spawn(ctx context.Context, places []place, name string, size int) (*group, error) {
+	g := &group{key: "rg_live_" + randomHex(14), secret: randomHex(32), quiet: newAPI("")}
+	err := g.start(ctx, places, name, size)
 	if err != nil {
 		g.close()
 		return nil, err
@@ -60,22 +49,25 @@ func spawn(ctx context.Context, binary, folder string, size int) (*group, error)
 	return g, nil
 }
 
-func (g *group) start(ctx context.Context, size int) error {
-	ports, err := testcluster.FreePorts(3 * size)
-	if err != nil {
-		return err
-	}
+func (g *group) start(ctx context.Context, places []place, name string, size int) error {
+	var tasks []*task
+	var peers []string
 	for i := range size {
-		id := "n" + strconv.Itoa(i+1)
-		g.nodes = append(g.nodes, &node{
-			Server: testcluster.Server{Name: id, Data: filepath.Join(g.folder, id), Log: filepath.Join(g.folder, id+".log"), Spawner: g.spawner},
-			id:     id, api: "http://" + ports[3*i], admin: "http://" + ports[3*i+1], listen: ports[3*i+2], group: g,
-		})
-	}
-	for _, n := range g.nodes {
-		if err := n.start(); err != nil {
+		addresses, err := places[i%len(places)].addresses(ctx, 3)
+		if err != nil {
 			return err
 		}
+		t := &task{Kind: taskNode, Addresses: addresses, At: i, Secret: g.secret, Key: g.key}
+		t.Name = name + "-" + t.id()
+		tasks, peers = append(tasks, t), append(peers, addresses[2])
+	}
+	for i, t := range tasks {
+		t.Peers = peers
+		p, err := places[i%len(places)].launch(ctx, t)
+		if err != nil {
+			return err
+		}
+		g.nodes = append(g.nodes, &node{process: p, id: t.id(), api: "http://" + t.Addresses[0], admin: "http://" + t.Addresses[1], listen: t.Addresses[2], group: g})
 	}
 	for _, n := range g.nodes {
 		if err := n.ready(ctx); err != nil {
@@ -85,24 +77,30 @@ func (g *group) start(ctx context.Context, size int) error {
 	return nil
 }
 
-// close ends every process; the folder is the run's to remove.
+// close ends every process; the folders are the places' to remove.
 func (g *group) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
 	for _, n := range g.nodes {
-		_ = n.Kill() // The spawner ends what survives this.
+		_ = n.forget(ctx) // What survives this ends with its place.
 	}
-	g.spawner.Close()
 	g.quiet.client.CloseIdleConnections()
 }
 
 // fallen tells which nodes ended by themselves, and why according to their logs.
-func (g *group) fallen() error {
+func (g *group) fallen(ctx context.Context) error {
 	var all []error
 	for _, n := range g.nodes {
-		why := n.Fell()
+		seen, err := n.look(ctx)
+		if err != nil {
+			all = append(all, fmt.Errorf("node %s is not seen: %w", n.id, err))
+			continue
+		}
+		why := seen.Fell
 		if why == "" {
 			continue
 		}
-		for line := range strings.Lines(n.LogTail()) {
+		for line := range strings.Lines(seen.Log) {
 			if strings.Contains(line, "FATAL") {
 				why = strings.TrimSpace(line)
 			}
@@ -112,40 +110,32 @@ func (g *group) fallen() error {
 	return errors.Join(all...)
 }
 
-func (g *group) pids() []int {
-	var all []int
-	for _, n := range g.nodes {
-		if pid := n.PID(); pid != 0 {
-			all = append(all, pid)
-		}
-	}
-	return all
-}
-
-func (n *node) args() []string {
-	args := []string{
-		"serve", "--dev", "--id", n.id, "--data", n.Data, "--log-level", "warn",
-		"--http", strings.TrimPrefix(n.api, "http://"), "--admin", strings.TrimPrefix(n.admin, "http://"),
-		"--public-url", "http://bench.invalid", "--bootstrap-expect", strconv.Itoa(len(n.group.nodes)),
-	}
-	if len(n.group.nodes) > 1 {
-		var peers []string
-		for _, other := range n.group.nodes {
-			peers = append(peers, other.listen)
-		}
-		args = append(args, "--cluster", n.listen, "--join", strings.Join(peers, ","))
-	}
-	return args
-}
-
-func (n *node) start() error {
-	_, err := n.Launch(n.group.binary, n.args(), testcluster.Secrets(n.group.secret, n.group.key))
-	return err
-}
-
 // ready waits for 200 of /readyz.
 func (n *node) ready(ctx context.Context) error {
-	return n.Await(ctx, readyPatience, func() error {
+	return await(ctx, n, readyPatience, n.id, func() error {
 		return n.group.quiet.ask(ctx, http.MethodGet, n.api+"/readyz", nil, nil)
 	})
+}
+
+// await asks until there is no error. It stops waiting when the process has ended.
+func await(ctx context.Context, p process, patience time.Duration, name string, ask func() error) error {
+	last := errors.New("no answer")
+	err := until(ctx, patience, func() bool {
+		if last = ask(); last == nil {
+			return true
+		}
+		seen, failed := p.look(ctx)
+		if failed != nil {
+			last = failed
+			return false
+		}
+		if !seen.Running {
+			last = fmt.Errorf("the process has ended\n%s", seen.Log)
+		}
+		return !seen.Running
+	})
+	if last == nil {
+		return nil
+	}
+	return fmt.Errorf("%s is not ready: %w", name, errors.Join(last, err))
 }

@@ -42,21 +42,24 @@ var curveQuantiles = []float64{0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95,
 
 // Report is a run, as its file holds it.
 type Report struct {
-	Build    string              `json:"build"`
-	Version  string              `json:"version"`
-	Began    time.Time           `json:"began"`
-	Took     string              `json:"took"`
-	Machine  Machine             `json:"machine"`
-	Fsync    string              `json:"fsync"`
-	Workload Workload            `json:"workload"`
-	Targets  []string            `json:"targets,omitempty"` // Addresses; empty: spawned.
-	Suites   []string            `json:"suites"`
-	Measures map[string]*Measure `json:"measures"`
-	Curves   []Curve             `json:"curves"`
-	Courses  []Course            `json:"courses,omitempty"` // Loads that were watched second by second.
-	Skipped  map[string]string   `json:"skipped,omitempty"` // Why a suite could not run.
-	Notes    []string            `json:"notes,omitempty"`
-	Rows     []Row               `json:"table"`
+	Build      string              `json:"build"`
+	Version    string              `json:"version"`
+	Began      time.Time           `json:"began"`
+	Took       string              `json:"took"`
+	Machine    Machine             `json:"machine"` // The loader's, and without Hosts the nodes' too.
+	Fsync      string              `json:"fsync"`
+	Placement  string              `json:"placement"` // On how many machines nodes and loader were. Reports with different ones tell of different things.
+	Hosts      []HostReport        `json:"hosts,omitempty"`
+	RoundTrips []RoundTrip         `json:"roundTrips,omitempty"`
+	Workload   Workload            `json:"workload"`
+	Targets    []string            `json:"targets,omitempty"` // Addresses; empty: spawned.
+	Suites     []string            `json:"suites"`
+	Measures   map[string]*Measure `json:"measures"`
+	Curves     []Curve             `json:"curves"`
+	Courses    []Course            `json:"courses,omitempty"` // Loads that were watched second by second.
+	Skipped    map[string]string   `json:"skipped,omitempty"` // Why a suite could not run.
+	Notes      []string            `json:"notes,omitempty"`
+	Rows       []Row               `json:"table"`
 }
 
 // add gives a measure one more sample.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +19,12 @@ type Options struct {
 	Self     string   // This program, which also runs the base lines.
 	Version  string   // Version of Binary.
 	Folder   string   // Where the run's own folder is made and removed; "": the system's.
+	Hosts    []string // Addresses of attendants: nodes are started there; empty: on this machine.
+	Secret   string   // Secret of Hosts.
 	Targets  []string // Addresses of a running cluster; empty: one is spawned.
 	Key      string   // API key of Targets.
 	Foreign  bool     // Targets may have agents of others.
-	Spawn    int      // Nodes to spawn.
+	Spawn    int      // Nodes to spawn; with Hosts one on each.
 	Suites   []string // Empty: all but cpu, spec, keys and soak.
 	Brief    bool     // The run takes seconds instead of minutes. It shows that the program works; its figures mean little.
 	Soak     time.Duration
@@ -40,8 +41,14 @@ func (o *Options) check() error {
 			return fmt.Errorf("there is no suite %q: there are %s", name, strings.Join(SuiteNames(), ", "))
 		}
 	}
-	if len(o.Targets) == 0 && (o.Spawn < 1 || o.Spawn > 7) {
-		return fmt.Errorf("spawn %d: want 1 to 7 nodes", o.Spawn)
+	if len(o.Targets) > 0 && len(o.Hosts) > 0 {
+		return errors.New("targets are a cluster that runs, hosts are where one is started: give one of them")
+	}
+	if err := o.checkHosts(); err != nil {
+		return err
+	}
+	if len(o.Targets) == 0 && len(o.Hosts) == 0 && (o.Spawn < 1 || o.Spawn > nodesMax) {
+		return fmt.Errorf("spawn %d: want 1 to %d nodes", o.Spawn, nodesMax)
 	}
 	if len(o.Targets) > 0 && o.Key == "" {
 		return errors.New("a cluster that runs needs an API key")
@@ -62,7 +69,9 @@ type bench struct {
 	options  Options
 	report   *Report
 	work     string // The run's own folder.
-	spawner  *testcluster.Spawner
+	here     *local
+	hosts    []*host // With attendants; empty: nodes run here.
+	places   []place // Where nodes and base lines run.
 	echoes   *helper
 	target   *target // The cluster that most suites share.
 	loads    uint64
@@ -113,9 +122,16 @@ func Run(ctx context.Context, options Options) (*Report, error) {
 	}
 	b := &bench{options: options, work: work, report: &Report{
 		Version: options.Version, Began: time.Now().UTC(), Workload: options.Workload, Targets: options.Targets,
-		Measures: map[string]*Measure{}, Skipped: map[string]string{}, Machine: thisMachine(work), Build: buildID(options.Binary),
+		Measures: map[string]*Measure{}, Skipped: map[string]string{}, Machine: thisMachine(work),
 	}}
+	b.here = &local{
+		folder: work, product: options.Binary, self: options.Self, spawner: testcluster.NewSpawner(),
+		reserve: testcluster.FreePorts, release: testcluster.ReleasePorts,
+	}
 	defer b.close()
+	if err := b.settlePlaces(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrHosts, err)
+	}
 	b.runSuites(ctx)
 	b.report.Took = time.Since(b.report.Began).Round(time.Second).String()
 	b.report.judgeRows(options.Goals)
@@ -129,9 +145,10 @@ func (b *bench) close() {
 	if b.echoes != nil {
 		b.echoes.close()
 	}
-	if b.spawner != nil {
-		b.spawner.Close()
+	for _, h := range b.hosts {
+		h.close()
 	}
+	b.here.spawner.Close()
 	if err := os.RemoveAll(b.work); err != nil {
 		b.say("folder %s stays: %v", b.work, err)
 	}
@@ -151,12 +168,12 @@ func (b *bench) runSuites(ctx context.Context) {
 		switch {
 		case err != nil:
 		case s.spawned && len(b.options.Targets) > 0:
-			err = errors.New("it needs a cluster of its own: --spawn")
+			err = errors.New("it needs a cluster of its own: --spawn or --hosts")
 		default:
 			b.say("== %s: %s", s.name, s.about)
 			err = s.run(ctx, b)
 		}
-		if fell := b.fallen(); fell != nil {
+		if fell := b.fallen(ctx); fell != nil {
 			err = errors.Join(fell, err)
 		}
 		if err != nil {
@@ -178,27 +195,25 @@ func (b *bench) shared(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	b.target = t
-	if used, err := t.usage(); err == nil {
+	if used, err := t.usage(ctx); err == nil {
 		b.freshNode = float64(used.held) / 1e9 / float64(len(t.homes))
 	}
 	return t, nil
 }
 
 // fallen tells which nodes of the shared cluster ended by themselves; then the next suite gets
-// another one. All three nodes share one disk, so if it stalls for too long, all of them end.
-func (b *bench) fallen() error {
+// another one. On one machine all three share one disk, so if it stalls for too long, all of them end.
+func (b *bench) fallen(ctx context.Context) error {
 	if b.target == nil || b.target.group == nil {
 		return nil
 	}
-	err := b.target.group.fallen()
+	err := b.target.group.fallen(ctx)
 	if err != nil {
 		b.target.close()
 		b.target = nil
 	}
 	return err
 }
-
-func (b *bench) folder(name string) string { return filepath.Join(b.work, name) }
 
 // span is how long something is measured: in full, or briefly in a brief run.
 func (b *bench) span(full time.Duration) time.Duration {

@@ -18,14 +18,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// buildBinary builds a program from its folder.
+// built has what buildBinary built for all tests of this process.
+var built struct {
+	folder   string
+	binaries map[string]string
+}
+
+func TestMain(m *testing.M) {
+	var err error
+	if built.folder, err = os.MkdirTemp("", "railguard-bench-test-"); err != nil {
+		panic(err)
+	}
+	built.binaries = map[string]string{}
+	code := m.Run()
+	_ = os.RemoveAll(built.folder) // The system's folder for temporary files is cleared in its time.
+	os.Exit(code)
+}
+
+// buildBinary builds a program from its folder, once: to link it takes seconds.
 func buildBinary(t *testing.T, folder string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), filepath.Base(folder))
+	if built.binaries[folder] != "" {
+		return built.binaries[folder]
+	}
+	binary := filepath.Join(built.folder, filepath.Base(folder))
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	build.Dir = folder
 	raw, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", raw)
+	built.binaries[folder] = binary
 	return binary
 }
 

@@ -118,7 +118,7 @@ func (s *sender) begin(ctx context.Context, order *floodOrder) error {
 	l.accept = f.count
 	var during context.Context
 	during, f.stop = context.WithCancel(ctx)
-	f.before, _ = usageOf([]int{os.Getpid()}) // Where the system does not tell it, it is nothing.
+	f.before, _ = processUsage(os.Getpid()) // Where the system does not tell it, it is nothing.
 	f.run = new(bench).gather(&l)
 	f.run.begins()
 	go func() {
@@ -163,7 +163,7 @@ func (s *sender) end() (*floodResult, error) {
 		Answered: f.answered.Load(), Limited: f.limited.Load(), Busy: f.busy.Load(), Failed: f.run.failed.Load(),
 		Seconds: time.Since(f.run.begin).Seconds(),
 	}
-	if after, err := usageOf([]int{os.Getpid()}); err == nil {
+	if after, err := processUsage(os.Getpid()); err == nil {
 		result.CPU = after.since(f.before).cpu.Seconds()
 	}
 	return result, nil

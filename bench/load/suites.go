@@ -93,7 +93,7 @@ func (t *target) drive(ctx context.Context, l load) (*measured, error) {
 		}
 		l.warm = 0
 	}
-	before, err := t.usage()
+	before, err := t.usage(ctx)
 	o, failed := t.bench.drive(ctx, l)
 	if failed != nil {
 		return nil, failed
@@ -101,7 +101,7 @@ func (t *target) drive(ctx context.Context, l load) (*measured, error) {
 	m := &measured{outcome: o, err: err}
 	if err == nil {
 		var after usage
-		if after, m.err = t.usage(); m.err == nil {
+		if after, m.err = t.usage(ctx); m.err == nil {
 			m.used, m.took = after.since(before), after.at.Sub(before.at)
 		}
 	}
@@ -117,7 +117,7 @@ func (b *bench) warm(ctx context.Context, l load) error {
 }
 
 // noteUse adds under a key the CPU of a verdict, the KB that each node wrote for it, and
-// the memory of a node.
+// the memory of a node: now, and the most that it ever had.
 func (m *measured) noteUse(b *bench, key string, nodes int) {
 	if m.err != nil {
 		b.report.Notes = append(b.report.Notes, key+": "+m.err.Error())
@@ -126,6 +126,7 @@ func (m *measured) noteUse(b *bench, key string, nodes int) {
 	b.add(key+".cpu", "µs", less, micros(m.used.cpu)/float64(m.done))
 	b.add(key+".disk", "KB", less, float64(m.used.written)/1000/float64(m.done)/float64(nodes))
 	b.add(key+".memory", "MB", less, float64(m.used.held)/1e6/float64(nodes))
+	b.add(key+".peak", "MB", less, float64(m.used.peak)/1e6/float64(nodes))
 }
 
 func runSingle(ctx context.Context, b *bench) error {
@@ -224,7 +225,7 @@ func runCPU(ctx context.Context, b *bench) error {
 
 // idle measures nodes that do nothing, all of them together.
 func (b *bench) idle(ctx context.Context, t *target, span time.Duration) error {
-	before, err := t.usage()
+	before, err := t.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func (b *bench) idle(ctx context.Context, t *target, span time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	after, err := t.usage()
+	after, err := t.usage(ctx)
 	if err != nil {
 		return err
 	}

@@ -137,11 +137,11 @@ func (t *target) activate(ctx context.Context, list string) error {
 // calm waits until the nodes have finished earlier work: together they use less than
 // calmUse of a core. It does not wait for nodes that are not measured (those of others).
 func (t *target) calm(ctx context.Context) {
-	if _, err := t.usage(); err != nil {
+	if _, err := t.usage(ctx); err != nil {
 		return
 	}
 	err := until(ctx, t.bench.span(calmPatience), func() bool {
-		before, err := t.usage()
+		before, err := t.usage(ctx)
 		if err != nil {
 			return true
 		}
@@ -149,7 +149,7 @@ func (t *target) calm(ctx context.Context) {
 		case <-time.After(t.bench.span(time.Second)):
 		case <-ctx.Done():
 		}
-		after, err := t.usage()
+		after, err := t.usage(ctx)
 		return err != nil || float64(after.since(before).cpu) < calmUse*float64(after.at.Sub(before.at))
 	})
 	if err != nil {
@@ -344,14 +344,14 @@ func runKill(ctx context.Context, b *bench) error {
 				return err
 			}
 			victim, killed = leads, time.Now()
-			return leads.Kill()
+			return leads.kill(ctx)
 		})
 		if err != nil {
 			return err
 		}
 		failed += o.failed
 		gaps = append(gaps, longestGap(events, killed, o.start.Add(o.span)).Seconds())
-		if err := errors.Join(victim.start(), victim.ready(ctx)); err != nil {
+		if err := errors.Join(victim.start(ctx), victim.ready(ctx)); err != nil {
 			return err
 		}
 		b.say("no verdict for %.2f s", gaps[len(gaps)-1])
@@ -397,7 +397,7 @@ func runRoll(ctx context.Context, b *bench) error {
 	var took time.Duration
 	o, from, to, err := t.during(ctx, l, 2*windowSpan, func(ctx context.Context) error {
 		for _, n := range append(order, leads) {
-			if err := errors.Join(n.Stop(), n.start(), n.ready(ctx)); err != nil {
+			if err := errors.Join(n.stop(ctx), n.start(ctx), n.ready(ctx)); err != nil {
 				return err
 			}
 		}

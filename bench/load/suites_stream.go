@@ -34,7 +34,7 @@ type flow struct {
 func (t *target) streams(ctx context.Context, name string, callers, window int, span time.Duration) (*measured, error) {
 	l := t.screening(name, t.homes, callers, 0, span)
 	run := t.bench.gather(&l)
-	before, unknown := t.usage()
+	before, unknown := t.usage(ctx)
 	run.begins()
 	stop := t.bench.tell(run)
 	err := each(callers, func(at int) error {
@@ -52,7 +52,7 @@ func (t *target) streams(ctx context.Context, name string, callers, window int, 
 	m := &measured{outcome: o, err: unknown}
 	if unknown == nil {
 		var after usage
-		if after, m.err = t.usage(); m.err == nil {
+		if after, m.err = t.usage(ctx); m.err == nil {
 			m.used, m.took = after.since(before), after.at.Sub(before.at)
 		}
 	}

@@ -38,7 +38,7 @@ func (b *bench) openTarget(ctx context.Context, size int) (*target, error) {
 	b.clusters++
 	b.say("starting %d node(s)", size)
 	var err error
-	if t.group, err = spawn(ctx, b.options.Binary, b.folder("cluster"+strconv.Itoa(b.clusters)), size); err != nil {
+	if t.group, err = spawn(ctx, b.places, "cluster"+strconv.Itoa(b.clusters), size); err != nil {
 		return nil, err
 	}
 	if err := t.settleIn(ctx); err != nil {
@@ -280,9 +280,9 @@ func (t *target) follower(leader *endpoint) (*endpoint, error) {
 }
 
 // usage is what the nodes have used so far.
-func (t *target) usage() (usage, error) {
+func (t *target) usage(ctx context.Context) (usage, error) {
 	if t.group == nil {
 		return usage{}, errors.New("the nodes are not ours: what their processes use is not seen from here")
 	}
-	return usageOf(t.group.pids())
+	return usageOf(ctx, t.group.nodes...)
 }

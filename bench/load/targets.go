@@ -174,7 +174,7 @@ func number(v float64) string {
 
 // WriteTable prints the report for a person.
 func (r *Report) WriteTable(out io.Writer) {
-	fmt.Fprintf(out, "railguard %s (%s), %s\n%s\n%s\n\n", r.Version, r.Build, r.Began.Format("2006-01-02 15:04"), r.Machine, r.Fsync)
+	fmt.Fprintf(out, "railguard %s (%s), %s\n%s\n\n", r.Version, r.Build, r.Began.Format("2006-01-02 15:04"), strings.Join(r.Places(), "\n"))
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SUITE\tMEASURE\tMUST\tAIM\tMEASURED\tRATIO\tOUTCOME")
 	for i := range r.Rows {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,7 +23,7 @@ func processUsage(pid int) (usage, error) {
 	if at < 0 || len(fields) < 22 {
 		return usage{}, fmt.Errorf("process %d: its stat is unreadable", pid)
 	}
-	var u usage
+	u := usage{at: time.Now()}
 	for _, field := range fields[11:13] { // utime and stime.
 		ticks, err := strconv.ParseInt(string(field), 10, 64)
 		if err != nil {
@@ -35,6 +36,11 @@ func processUsage(pid int) (usage, error) {
 		return usage{}, fmt.Errorf("process %d: its stat is unreadable", pid)
 	}
 	u.held = pages * int64(os.Getpagesize())
+	kilobytes, _, _ := strings.Cut(after(folder+"/status", "VmHWM"), " ")
+	if u.peak, err = strconv.ParseInt(kilobytes, 10, 64); err != nil {
+		return usage{}, fmt.Errorf("process %d: its status is unreadable", pid)
+	}
+	u.peak <<= 10
 	io, err := os.ReadFile(folder + "/io")
 	if err != nil {
 		return usage{}, fmt.Errorf("process %d: %w", pid, err)

@@ -48,7 +48,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w\nsee `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(newCompare(), newReport(), newConformance(), newNames(), newServeEcho(), newServeRaft(), newServeFloods(), newProve(), newPlan())
+	root.AddCommand(newCompare(), newReport(), newConformance(), newNames(), newHost(), newServeEcho(), newServeRaft(), newServeFloods(), newProve(), newPlan())
 	return root
 }
 

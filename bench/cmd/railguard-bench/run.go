@@ -15,9 +15,10 @@ import (
 
 // benchFlags are the flags of a run.
 type benchFlags struct {
-	options                        load.Options
-	targetsFile, out, html, output string
-	quiet                          bool
+	options                 load.Options
+	targetsFile, secretFile string
+	out, html, output       string
+	quiet                   bool
 }
 
 // newRun is `railguard-bench` without a verb: it measures.
@@ -26,9 +27,10 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "railguard-bench", Short: "Measure a cluster under load and hold the figures against targets", Args: cobra.NoArgs,
 		Long: `Measure Railguard under load, in the same run with this machine's own floor (syncing
-a file, bare HTTP, bare raft), and hold the figures against targets. Without --targets
-the nodes are spawned on the loopback in a folder that is removed; with it a cluster
-that runs is loaded, unless it has agents that no bench has made (--foreign).
+a file, bare HTTP, bare raft), and hold the figures against targets. The nodes are
+spawned on the loopback in a folder that is removed; or, with --hosts, on hosts where
+"railguard-bench host" waits; or, with --targets, a cluster that runs is loaded, unless
+it has agents that no bench has made (--foreign).
 
 Suites:
 ` + load.DescribeSuites() + `
@@ -38,10 +40,17 @@ or a statement does not hold, 2 wrong flags.`,
   railguard-bench --suite cluster,light --out a.json # two suites, kept
   railguard-bench compare a.json b.json              # is b faster than a?
   railguard-bench report a.json > a.html             # with latency curves, and a soak second by second
+  railguard-bench --hosts 10.0.0.1:9000,10.0.0.2:9000,10.0.0.3:9000 --suite cluster,kill
   railguard-bench --targets http://10.0.0.1:8080,http://10.0.0.2:8080 --key rg_live_... --suite read`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fillFlags(cmd, "key", "output"); err != nil {
 				return err
+			}
+			if len(f.options.Hosts) > 0 && cmd.Flags().Changed("spawn") {
+				return usage("--spawn: with --hosts each host runs one node")
+			}
+			if len(f.options.Hosts) > 0 && cmd.Flags().Changed("binary") {
+				return usage("--binary: with --hosts each host runs its own: give the flag there")
 			}
 			return f.run(cmd)
 		},
@@ -49,10 +58,12 @@ or a statement does not hold, 2 wrong flags.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.options.Suites, "suite", nil, "suites to run (default: all but cpu, spec, keys and soak)")
 	flags.StringVar(&f.options.Binary, "binary", "", "the railguard that is spawned (default: the one beside this program, else that of the PATH)")
+	flags.StringSliceVar(&f.options.Hosts, "hosts", nil, "addresses where railguard-bench host waits on hosts of their own, each for one node, e.g. 10.0.0.1:9000,10.0.0.2:9000,10.0.0.3:9000")
+	flags.StringVar(&f.secretFile, "secret-file", "", "file with the secret of --hosts (default: "+secretVariable+")")
 	flags.StringSliceVar(&f.options.Targets, "targets", nil, "addresses of a cluster that runs, e.g. http://127.0.0.1:8080,http://127.0.0.1:8081")
 	flags.StringVar(&f.options.Key, "key", "", "its API key, which may do everything (better: RAILGUARD_KEY)")
 	flags.BoolVar(&f.options.Foreign, "foreign", false, "load it although it has agents that no bench has made")
-	flags.IntVar(&f.options.Spawn, "spawn", 3, "nodes to spawn where no --targets are given")
+	flags.IntVar(&f.options.Spawn, "spawn", 3, "nodes to spawn where no --targets and no --hosts are given")
 	flags.StringVar(&f.options.Folder, "folder", "", "where the run's own folder is made and removed: on the disk to be measured (default: the system's folder for temporary files)")
 	flags.StringVar(&f.targetsFile, "targets-file", "", "JSON file with other targets than the built-in ones")
 	flags.DurationVar(&f.options.Soak, "soak", 10*time.Minute, "how long the soak lasts")
@@ -89,7 +100,11 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if f.options.Self, err = os.Executable(); err != nil {
 		return err
 	}
-	if len(f.options.Targets) == 0 {
+	if len(f.options.Hosts) > 0 {
+		if f.options.Secret, err = benchSecret(f.secretFile); err != nil {
+			return err
+		}
+	} else if len(f.options.Targets) == 0 {
 		if f.options.Binary, f.options.Version, err = findProduct(cmd.Context(), f.options.Binary); err != nil {
 			return usage("--binary: %w", err)
 		}
@@ -99,6 +114,9 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		f.options.OneLine = isTerminal(cmd.ErrOrStderr())
 	}
 	report, err := load.Run(cmd.Context(), f.options)
+	if errors.Is(err, load.ErrHosts) {
+		return err
+	}
 	if report == nil {
 		return usage("%w", err)
 	}
@@ -159,7 +177,8 @@ func newCompare() *cobra.Command {
 compared by Mann-Whitney's test over their samples (a sample is a round or a second):
 P is the chance that the two runs differ so much although nothing has changed; below
 0.05 the change counts. Few samples cannot show much: three rounds each never go below
-0.1; repeat the run. Seconds of one run are not independent of each other: before you
+0.1; repeat the run. A warning comes first where the two runs were made on different
+numbers of machines. Seconds of one run are not independent of each other: before you
 believe a small change make each run twice. Exit code 1 when a figure is worse.`,
 		Example: "  railguard-bench --suite cluster --out before.json\n  railguard-bench --suite cluster --out after.json\n  railguard-bench compare before.json after.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -170,6 +189,9 @@ believe a small change make each run twice. Exit code 1 when a figure is worse.`
 			after, err := load.ReadReport(args[1])
 			if err != nil {
 				return usage("%w", err)
+			}
+			if warning := load.OtherPlacement(before, after); warning != "" {
+				fmt.Fprintln(cmd.OutOrStdout(), warning)
 			}
 			if worse := load.WriteChanges(cmd.OutOrStdout(), load.Compare(before, after)); worse > 0 {
 				return fmt.Errorf("%d figure(s) worse", worse)

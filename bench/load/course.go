@@ -150,10 +150,13 @@ func (c *Course) worstSeconds(most int) []int {
 	return all[:min(most, len(all))]
 }
 
+// shown is how many seconds of sending are known of: of a load of hours, the first hour.
+func (c *Course) shown() float64 { return min(c.Span, windowsMax) }
+
 // silentSeconds are those without any answer while calls were sent.
 func (c *Course) silentSeconds() []int {
 	var all []int
-	for at := range int(c.Span) {
+	for at := range int(c.shown()) {
 		if at >= len(c.Seconds) || c.Seconds[at].Done == 0 && c.Seconds[at].failures() == 0 {
 			all = append(all, at)
 		}

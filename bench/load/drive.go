@@ -74,7 +74,7 @@ func (b *bench) drive(ctx context.Context, l load) (*outcome, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	o := r.sum(end)
-	o.name, o.rate, o.callers, o.cores = l.name, l.rate, l.callers, cores
+	o.name, o.rate, o.callers, o.cores, o.full = l.name, l.rate, l.callers, cores, run.full
 	b.keep(o)
 	if o.done == 0 {
 		return o, fmt.Errorf("%s: no call was answered: %v", l.name, o.errors)
@@ -119,6 +119,7 @@ type running struct {
 	serial     atomic.Uint64
 	done       atomic.Int64
 	failed     atomic.Int64
+	full       int64      // Calls of an open loop that found no free connection. The dispatcher's until the loop ends.
 	mu         sync.Mutex // Guards load.events.
 }
 
@@ -195,6 +196,7 @@ func (r *running) dispatch(ctx context.Context, idle chan *caller, orders []chan
 		select {
 		case c = <-idle:
 		default:
+			r.full++
 			late.Reset(time.Until(r.end) + stragglers)
 			select {
 			case c = <-idle:

@@ -30,7 +30,7 @@ const (
 	workColour        = "#5b6b7c"
 	failColour        = "#c0392b"
 	silentStrength    = 0.3
-	courseSecondsMost = windowsMax + 60
+	courseSecondsMost = windowsMax
 )
 
 // workDashes draws a line for each kind of work in its own way.
@@ -40,7 +40,7 @@ var workTitles = map[string]string{workList: "list", workSnapshot: "snapshot", w
 
 // check tells whether a course can be drawn: it may come from a file.
 func (c *Course) check() error {
-	if !(c.Span >= 0 && c.Span <= courseSecondsMost) || len(c.Seconds) > courseSecondsMost || len(c.Seconds) == 0 {
+	if c.Span < 0 || len(c.Seconds) > courseSecondsMost || len(c.Seconds) == 0 {
 		return fmt.Errorf("course %q: %d seconds of a load of %g s", c.Name, len(c.Seconds), c.Span)
 	}
 	for i := range c.Work {
@@ -63,7 +63,7 @@ type picture struct {
 
 // svg draws a course. Names in it are escaped, since a report may come from a file.
 func (c *Course) svg(number int) template.HTML {
-	p := &picture{course: c, span: max(c.Span, float64(len(c.Seconds)), 1), top: legendHeight}
+	p := &picture{course: c, span: max(c.shown(), float64(len(c.Seconds)), 1), top: legendHeight}
 	p.scale()
 	var failed, cores bool
 	for i := range c.Seconds {

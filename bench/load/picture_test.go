@@ -112,6 +112,7 @@ func TestPicturesOfLittle(t *testing.T) {
 		"one second":      {Span: 1, Seconds: []Second{{Done: 1, P99: 1, Max: 1}}},
 		"no answer":       {Span: 2, Seconds: []Second{{}, {Failed: map[string]int64{"503 overloaded": 2}}}},
 		"great latencies": {Span: 1, Seconds: []Second{{Done: 1, P99: 1e200, Max: 1e300}}},
+		"a day of load":   {Span: 86400, Seconds: make([]Second, windowsMax)},
 		"no time at all":  {Seconds: []Second{{Done: 1}}},
 		"work elsewhere":  {Span: 1, Seconds: []Second{{Done: 1, P99: -1}}, Work: []Work{{Kind: workList, Begin: -1e9, End: 1e9}}},
 	} {
@@ -123,7 +124,7 @@ func TestPicturesOfLittle(t *testing.T) {
 	}
 	for name, c := range map[string]Course{
 		"no second":    {Span: 1},
-		"a long load":  {Span: 1e9, Seconds: make([]Second, 1)},
+		"an age":       {Span: 1, Seconds: make([]Second, windowsMax+1)},
 		"other work":   {Span: 1, Seconds: make([]Second, 1), Work: []Work{{Kind: "nap"}}},
 		"less than no": {Span: -1, Seconds: make([]Second, 1)},
 	} {

@@ -127,6 +127,7 @@ type outcome struct {
 	served        *hdr.Histogram // Of the calls that were done, from the instant at which each was sent.
 	refused       *hdr.Histogram // Of those that were answered otherwise.
 	long          int64          // Answers that took longer than answerLong.
+	full          int64          // Calls of an open loop that waited because each connection had a call under way.
 	windows       []window
 	cores         []float64 // Processors in use on the whole machine, by second; empty: nobody looked, or the system does not tell it.
 	errors        map[string]int64

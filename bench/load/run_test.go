@@ -139,6 +139,7 @@ func TestOpenLoopOmitsNothing(t *testing.T) {
 	due := int64(rate*span/time.Second) + 1
 	require.Equal(t, due, o.done)
 	require.Zero(t, o.failed)
+	require.NotZero(t, o.full, "the one connection was taken")
 	slow := 0
 	for _, e := range events {
 		if e.done.Sub(e.due) >= stall/2 {
@@ -158,7 +159,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	good := home(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"verdict":"PROCEED","rule":null}`)
 	})
-	l := load{name: "bad", homes: []*endpoint{bad}, callers: 2, span: 50 * time.Millisecond, make: simple}
+	l := load{name: "bad", homes: []*endpoint{bad}, callers: 2, span: 300 * time.Millisecond, make: simple}
 	o, err := testBench().drive(t.Context(), l)
 	require.ErrorContains(t, err, "overloaded")
 	require.Equal(t, o.failed, o.errors["503 overloaded"])

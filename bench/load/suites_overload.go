@@ -65,6 +65,9 @@ func (b *bench) sayLate(o *outcome) {
 	if planned := float64(o.rate) * o.span.Seconds(); float64(o.done+o.failed) < 0.98*planned {
 		note += fmt.Sprintf(", and %.0f %% of them at all", 100*float64(o.done+o.failed)/planned)
 	}
+	if o.full > 0 {
+		note += fmt.Sprintf("; %d calls found that all %d connections waited for answers", o.full, o.callers)
+	}
 	note += fmt.Sprintf("; from when it was sent, an admitted call took %s ms at p99", number(inMillis(o.served, 99)))
 	b.report.Notes = append(b.report.Notes, note)
 }

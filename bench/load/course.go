@@ -26,7 +26,7 @@ type Second struct {
 	P50    float64          `json:"p50"`              // In milliseconds, as the two below.
 	P99    float64          `json:"p99"`
 	Max    float64          `json:"max"`
-	Cores  float64          `json:"cores,omitempty"` // Processors in use on the whole machine, by whomever.
+	Cores  float64          `json:"cores,omitempty"` // Processors in use on the loader's machine, by whomever.
 }
 
 // Kinds of work.
@@ -190,10 +190,39 @@ func (c *Course) beside(second int) []string {
 	return labels
 }
 
-// watch looks at the whole machine once a second.
+// watch looks at the loader's machine once a second.
 type watch struct {
 	quit, ended chan struct{}
-	cores       []float64 // The goroutine's until ended is closed.
+	count       coreCount // The goroutine's until ended is closed.
+}
+
+// coreCount is how many processors were in use, by second.
+type coreCount struct {
+	start, at time.Time
+	busy      time.Duration // How long all processors together had worked, at that time.
+	cores     []float64
+}
+
+// countLeast is how long after a late look the next one comes, since the system counts in steps
+// of 10 ms.
+const countLeast = windowSpan / 2
+
+// next is when to look again: at the end of a second.
+func (c *coreCount) next() time.Time {
+	end := c.start.Add(time.Duration(len(c.cores)+1) * windowSpan)
+	if least := c.at.Add(countLeast); least.After(end) {
+		return least
+	}
+	return end
+}
+
+// add counts what was used since the last look. The seconds that have ended since share it evenly.
+func (c *coreCount) add(now time.Time, busy time.Duration) {
+	share := (busy - c.busy).Seconds() / now.Sub(c.at).Seconds()
+	for ended := int(now.Sub(c.start) / windowSpan); len(c.cores) < min(ended, windowsMax); {
+		c.cores = append(c.cores, share)
+	}
+	c.at, c.busy = now, busy
 }
 
 // watchMachine begins to look at an instant.
@@ -201,22 +230,21 @@ func watchMachine(start time.Time) *watch {
 	w := &watch{quit: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
 		defer close(w.ended)
-		var before time.Duration
-		var at time.Time
-		for second := range windowsMax + 1 {
+		for next := start; len(w.count.cores) < windowsMax; next = w.count.next() {
 			select {
-			case <-time.After(time.Until(start.Add(time.Duration(second) * windowSpan))):
+			case <-time.After(time.Until(next)):
 			case <-w.quit:
 				return
 			}
 			busy, now := machineBusy(), time.Now()
-			if busy == 0 {
+			switch {
+			case busy == 0:
 				return // The system does not tell it.
+			case w.count.start.IsZero():
+				w.count = coreCount{start: start, at: now, busy: busy}
+			default:
+				w.count.add(now, busy)
 			}
-			if second > 0 {
-				w.cores = append(w.cores, (busy-before).Seconds()/now.Sub(at).Seconds())
-			}
-			before, at = busy, now
 		}
 	}()
 	return w
@@ -230,5 +258,5 @@ func (w *watch) close() []float64 {
 	}
 	close(w.quit)
 	<-w.ended
-	return w.cores
+	return w.count.cores
 }

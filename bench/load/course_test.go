@@ -120,6 +120,23 @@ func TestScreeningsAreNoted(t *testing.T) {
 	require.InDelta(t, 5, work[2].Begin, 1e-9, "it took a second and was seen at its end")
 }
 
+// TestLateLooksAreShared: who looks late at the machine's processors still tells of each second what
+// was used, and never more than there are.
+func TestLateLooksAreShared(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := coreCount{start: start, at: start, busy: time.Hour}
+	look := func(after, busy time.Duration) { c.add(start.Add(after), time.Hour+busy) }
+	require.Equal(t, start.Add(time.Second), c.next())
+	look(time.Second, 2*time.Second)
+	look(4999*time.Millisecond, 5999*time.Millisecond) // Three looks are missed, and the fourth is near.
+	require.Equal(t, start.Add(5499*time.Millisecond), c.next(), "not after a millisecond")
+	look(5499*time.Millisecond, 6999*time.Millisecond)
+	require.Len(t, c.cores, 5)
+	for second, want := range []float64{2, 1, 1, 1, 2} {
+		require.InDelta(t, want, c.cores[second], 1e-3, second)
+	}
+}
+
 // TestLateLoaderIsSaid: latencies beside a late loader come with a note.
 func TestLateLoaderIsSaid(t *testing.T) {
 	b := testBench()

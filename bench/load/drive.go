@@ -28,7 +28,7 @@ type load struct {
 	greet   bool                 // Ask /livez first, because a server may close a connection that has sent no request.
 	retries int                  // How often a failed call is sent again, the same bytes, to the next home.
 	events  *[]event             // Keeps every call with its times; nil: none is kept.
-	watched bool                 // Look, second by second, how many processors the whole machine uses.
+	watched bool                 // Look, second by second, how many processors this machine uses.
 }
 
 const (

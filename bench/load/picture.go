@@ -362,7 +362,7 @@ type pageCourse struct {
 }
 
 func (c *Course) page(number int) pageCourse {
-	p := pageCourse{pageFigure: pageFigure{SVG: c.svg(number), Caption: fmt.Sprintf("%s: by the second of the answer, for %s s", c.Name, figure(c.Span))}}
+	p := pageCourse{pageFigure: pageFigure{SVG: c.svg(number), Caption: fmt.Sprintf("%s: by the second of the answer, for %s s; processors in use are those of the loader's machine", c.Name, figure(c.Span))}}
 	for _, at := range c.worstSeconds(worstShown) {
 		s := &c.Seconds[at]
 		cores := "–"

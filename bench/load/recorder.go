@@ -129,7 +129,7 @@ type outcome struct {
 	long          int64          // Answers that took longer than answerLong.
 	full          int64          // Calls of an open loop that waited because each connection had a call under way.
 	windows       []window
-	cores         []float64 // Processors in use on the whole machine, by second; empty: nobody looked, or the system does not tell it.
+	cores         []float64 // Processors in use on the loader's machine, by second; empty: nobody looked, or the system does not tell it.
 	errors        map[string]int64
 	verdicts      map[string]int64
 	rate, callers int // The rate and the callers that were asked for; rate 0: a closed loop.

@@ -79,7 +79,7 @@ func openStore(d Dir, o Options, readOnly bool) (*Store, error) {
 	}
 	form := geometry{level}
 	s := &Store{
-		dir: d, form: form, inline: o.SealInline, readOnly: readOnly,
+		dir: d, form: form, inline: o.SealInline, makeWay: o.MakeWay, readOnly: readOnly,
 		sealed:   newSegmentCache(d, form),
 		filters:  &filterFile{},
 		catalog:  catalog{form: form, tails: make(map[uint64]*tail)},

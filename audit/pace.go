@@ -9,6 +9,8 @@ type pacer struct {
 	urgent func() bool // Reports that it must not rest, because others wait for the work or the store closes.
 	since  time.Time
 
+	makeWay func() // Waits while verdicts wait; nil: nobody does.
+
 	sync func(File) error // Syncs a file between steps; if nil, the file is synced once at the end.
 }
 
@@ -32,5 +34,8 @@ func (p *pacer) beginStep() {
 func (p *pacer) endStep() {
 	if p.rest > 0 && !p.urgent() {
 		time.Sleep(min(time.Duration(p.rest)*time.Since(p.since), restMax))
+		if p.makeWay != nil {
+			p.makeWay()
+		}
 	}
 }

@@ -17,6 +17,9 @@ type Options struct {
 	// SealInline seals full segments on the goroutine of Append instead of the store's own. It
 	// is for tests that need a fixed order of disk operations.
 	SealInline bool
+	// MakeWay waits between two steps of the verification of history while verdicts wait longer
+	// than they should, for a bounded time; nil: nobody waits.
+	MakeWay func()
 }
 
 // Store is one node's copy of the log's history.
@@ -26,9 +29,10 @@ type Options struct {
 // takes it for writing once for each segment. It publishes a leaf by atomic stores: first the
 // hash and the time, then the place, then the size.
 type Store struct {
-	dir    Dir
-	form   geometry
-	inline bool
+	dir     Dir
+	form    geometry
+	inline  bool
+	makeWay func()
 	// readOnly: the store changes no file; see OpenReadOnly.
 	readOnly bool
 	report   OpenReport

@@ -53,7 +53,7 @@ func (s *Store) VerifySegment(number uint64, report func(*DamageError)) (next ui
 		if report != nil {
 			report(d)
 		}
-	}, &pacer{rest: scrubRest, urgent: s.closed.Load})
+	}, &pacer{rest: scrubRest, urgent: s.closed.Load, makeWay: s.makeWay})
 	if s.form.firstLeaf(number+1) < s.size.Load() {
 		next = number + 1
 	}

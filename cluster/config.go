@@ -13,6 +13,7 @@ import (
 	"railguard/cluster/datadir"
 	"railguard/cluster/port"
 	"railguard/cluster/recorder"
+	"railguard/cluster/timing"
 	"railguard/engine"
 	"railguard/fsm"
 	"railguard/fsm/wire"
@@ -47,6 +48,7 @@ type Config struct {
 
 	Logger   *slog.Logger
 	Recorder *recorder.Recorder // Of what an incident is made of; nil: nothing is recorded.
+	Calls    *timing.Calls      // Those that wait for a verdict: background work makes way for them; nil: it makes way for nobody.
 	// Fatal ends the process. The reason is a failing or stalled disk, divergence, or an entry
 	// of a newer format. If Fatal returns, the node serves nothing any more. nil: the
 	// process exits with ExitEnded.

@@ -75,10 +75,10 @@ type keptList struct {
 	at     engine.Time
 }
 
-func newListKeeper(dir string, matchers ofac.Matchers, l *life, s *state, p *peers) *listKeeper {
+func newListKeeper(dir string, matchers ofac.Matchers, l *life, s *state, p *peers, calls *timing.Calls) *listKeeper {
 	return &listKeeper{
 		dir: dir, matchers: matchers, life: l, state: s, peers: p, staging: newGate(),
-		pace:  timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, s.Applied),
+		pace:  timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, s.Applied, calls),
 		queue: make(chan keptList, listWriteQueue), wake: make(chan struct{}, 1), failed: map[tablesKey]error{}, rotten: map[string]bool{},
 	}
 }

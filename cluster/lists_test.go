@@ -337,7 +337,7 @@ func TestListsOfAnEmptiedNode(t *testing.T) {
 // that applies an entry in each of them.
 func rested(k *listKeeper, key tablesKey, pieces int, each func(piece int)) time.Duration {
 	applied := uint64(0)
-	k.pace = timing.NewPace(2, timing.Slice, func() uint64 { applied++; return applied })
+	k.pace = timing.NewPace(2, timing.Slice, func() uint64 { applied++; return applied }, nil)
 	began, step := time.Now(), k.restBetween(key)
 	for i := range pieces {
 		time.Sleep(timing.Slice) // In this test's time this stands for computing.
@@ -358,7 +358,7 @@ func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 		}
 		first, second := open("FIRST"), open("SECOND")
 		keeper := func() *listKeeper {
-			k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil)
+			k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil, nil)
 			k.matcher, k.ready = ofac.MatcherVersion, []*ofac.Index{first}
 			k.active.digest, k.staged = first.Digest(), []wantedList{{digest: second.Digest()}}
 			return k
@@ -366,7 +366,7 @@ func TestCompileRestsUnlessItIsWaitedFor(t *testing.T) {
 		none := func(int) {}
 		k := keeper()
 		require.Equal(t, 200*timing.Slice, rested(k, keyOf(second), 100, none), "twice as long as it computes")
-		require.Less(t, rested(k, keyOf(second), 100_000, none), compileRests, "and ends within a bound")
+		require.Less(t, rested(k, keyOf(second), 100_000, none), compileDue, "and ends within a bound")
 
 		k.active.digest = second.Digest()
 		require.Zero(t, rested(k, keyOf(second), 100, none), "the active list: calls are held until it is made")

@@ -25,13 +25,13 @@ import (
 // and for the active one as soon as its tables are found missing.
 
 const (
-	tablesPatience = 30 * time.Second      // How long staging waits for the tables of other nodes.
+	tablesPatience = 90 * time.Second      // How long staging waits for the tables of other nodes.
 	tablesLook     = 20 * time.Millisecond // Pause between two looks at whether they are made.
 
-	// compileRests is how long after its start a compile still rests. Those who wait for a
-	// staged list (the upload that brought it and whoever will activate it) get its tables
-	// later by this at most, well within tablesPatience.
-	compileRests = 5 * time.Second
+	// compileDue is how long after its start a compile still rests and makes way for verdicts.
+	// Those who wait for a staged list (the upload that brought it and whoever will activate it)
+	// get its tables later by this at most, well within tablesPatience.
+	compileDue = time.Minute
 )
 
 // ErrMatcherNotReady says that not every voter can judge with a version of the matcher.
@@ -203,11 +203,17 @@ func (k *listKeeper) prepareTables() bool {
 }
 
 // restBetween returns a function for the pauses between two pieces of a compile. It rests while
-// the node is busy with verdicts, unless somebody waits for the tables.
+// the node is busy with verdicts, unless verdicts wait for the tables or they are late.
 func (k *listKeeper) restBetween(key tablesKey) func() {
-	began, work := time.Now(), k.pace.Begin()
+	work, told := k.pace.Begin(time.Now(), compileDue), false
 	return func() {
-		if time.Since(began) < compileRests && !k.tablesAwaited(key) {
+		switch {
+		case work.IsLate() && !told:
+			told = true
+			compilesLate.Inc()
+			k.life.log.Warn("the tables of a list are not made in their time, because verdicts use the processors: they are made without rests now",
+				"snapshot", ofac.SnapshotID(key.digest), "due", compileDue)
+		case !told && !k.tablesAwaited(key):
 			work.Between()
 		}
 	}
@@ -267,7 +273,7 @@ func (k *listKeeper) compileAhead(key tablesKey, entities []byte) error {
 	k.mu.Unlock()
 	if index == nil {
 		var err error
-		if index, err = k.compileTables(key, entities, nil); err != nil {
+		if index, err = k.compileTables(key, entities, k.restBetween(key)); err != nil {
 			return fmt.Errorf("%w: it cannot be compiled: %w", ofac.ErrEntities, err)
 		}
 	}

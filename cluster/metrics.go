@@ -15,6 +15,7 @@ import (
 
 // Names of the metrics of this room. They count over all nodes of a process.
 var (
+	compilesLate    = metrics.NewCounter("railguard_cluster_compiles_late_total")
 	entriesProposed = metrics.NewCounter("railguard_cluster_entries_proposed_total")
 	recordsProposed = metrics.NewCounter("railguard_cluster_records_proposed_total")
 	entriesApplied  = metrics.NewCounter("railguard_cluster_entries_applied_total")

@@ -150,7 +150,7 @@ func (n *Node) assembleParts() {
 	n.peers = newPeers(n.life, n.config.Clock, n.replica, n.greeter)
 	n.storage.peers = n.peers
 	n.clocks = &clocks{clock: n.config.Clock, state: n.state, replica: n.replica, peers: n.peers, leapMax: n.config.LeapMax}
-	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.config.Matchers, n.life, n.state, n.peers)
+	n.lists = newListKeeper(n.folder.Sub(datadir.ListFolder), n.config.Matchers, n.life, n.state, n.peers, n.config.Calls)
 	n.history = &history{
 		life: n.life, folder: n.folder, audit: n.audit, state: n.state, replica: n.replica, peers: n.peers, disk: n.disk,
 		wake: make(chan struct{}, 1),

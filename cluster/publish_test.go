@@ -145,7 +145,7 @@ func TestLogTimeRunsAheadBoundedly(t *testing.T) {
 }
 
 func TestListKeeper(t *testing.T) {
-	k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil)
+	k := newListKeeper(t.TempDir(), ofac.Carried(), newLife(slog.New(slog.DiscardHandler), nil), newState(&handClock{}, nil), nil, nil)
 	digest := func(b byte) (d [32]byte) { d[0] = b; return d }
 	const day = engine.DayLength
 	require.NoError(t, k.writeList(keptList{digest: digest(1), data: []byte("one"), at: 1 * day}))
@@ -170,7 +170,7 @@ func TestListKeeper(t *testing.T) {
 // A list that was staged and never activated is deleted a day later. A list that becomes active
 // without having been staged here is written then.
 func TestStagedListsArePruned(t *testing.T) {
-	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
+	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil, nil)
 	const day = engine.DayLength
 	digest := [32]byte{1}
 	hurry := func() bool { return true }
@@ -193,7 +193,7 @@ func TestStagedListsArePruned(t *testing.T) {
 
 // Files that are no lists are left alone.
 func TestPruneLeavesStrangers(t *testing.T) {
-	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil)
+	k := newListKeeper(t.TempDir(), ofac.Carried(), nil, newState(&handClock{}, nil), nil, nil)
 	stranger := filepath.Join(k.dir, "stranger")
 	require.NoError(t, os.WriteFile(stranger, nil, 0o600))
 	require.NoError(t, k.pruneLists([32]byte{1}, 1000*engine.DayLength))

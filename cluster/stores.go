@@ -29,7 +29,7 @@ func (s *stores) openStores(config *Config, l *life) (err error) {
 	if history == nil {
 		history = audit.OSDir(s.folder.Sub(datadir.AuditFolder))
 	}
-	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel}); err != nil {
+	if s.audit, err = audit.Open(history, audit.Options{SegmentLevel: config.SegmentLevel, MakeWay: config.Calls.MakeWay}); err != nil {
 		return fmt.Errorf("cluster: history: %w", err)
 	}
 	tellFound(l.log, s.audit.Report())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"railguard/cluster/timing"
 	"railguard/edge/retrace"
 	"railguard/engine"
 	"railguard/httpapi/border"
@@ -67,6 +68,7 @@ type Deps struct {
 	Now func() time.Time // This node's clock; nil: time.Now.
 
 	Tracer *tracing.Tracer // Sends the walk of sampled calls; nil: no call is traced.
+	Calls  *timing.Calls   // The calls that wait for a verdict: the node's background work makes way for them. nil: nobody else looks at them.
 }
 
 // NodeNeighbours carries two things between nodes: how much each API key is used, and what
@@ -109,7 +111,7 @@ func New(deps Deps) (*API, error) {
 	front := border.New(border.Deps{
 		Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Secrets: deps.Secrets, Role: roleOf(deps.Operations),
 		Node: deps.Node, Version: deps.Version, Logger: deps.Logger, TrustedProxies: deps.TrustedProxies, WriteDeadline: deps.WriteDeadline,
-		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now, Tracer: deps.Tracer, Recorder: deps.Flight.Recorder, Addresses: deps.Addresses,
+		Authorities: deps.Authorities, AdminToken: deps.AdminToken, Neighbours: deps.Neighbours, Now: deps.Now, Tracer: deps.Tracer, Calls: deps.Calls, Recorder: deps.Flight.Recorder, Addresses: deps.Addresses,
 	})
 	a := &API{Border: front}
 	a.evidence = evidence.Open(evidence.Deps{
@@ -119,10 +121,10 @@ func New(deps Deps) (*API, error) {
 	})
 	a.rulebook = rulebook.Open(rulebook.Deps{
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
-		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: a.forkRelay(deps.Relay), Jobs: deps.Jobs,
+		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: a.forkRelay(deps.Relay), Jobs: deps.Jobs, Calls: deps.Calls,
 	})
 	a.casework = casework.Open(front, deps.Published, deps.Records)
-	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer})
+	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer, Calls: deps.Calls})
 	gauges := metrics.NewSet()
 	a.house = operations.Open(operations.Deps{
 		Operations: deps.Operations, Proposer: deps.Proposer, Published: deps.Published, Records: deps.Records, Node: deps.Node, Secrets: deps.Secrets, Logger: deps.Logger, Intake: front, Gauges: gauges, LogStatus: a.evidence.LogStatus, Quorum: a.evidence.QuorumWarning, Overdue: a.rails.Overdue,

@@ -200,7 +200,7 @@ func TestDearCallsMayRestAtEachStep(t *testing.T) {
 		n.register("")
 	}
 	asked := 0
-	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }) // The slices have no length, so each step asks whether to rest.
+	n.api.Scans.Pace = timing.NewPace(1, 0, func() uint64 { asked++; return 0 }, nil) // The slices have no length, so each step asks whether to rest.
 	for _, path := range []string{
 		"/v1/audit", "/v1/audit?disposition=REJECTED", "/v1/audit/export", "/v1/audit/export?format=csv", "/v1/queue?q=nothinghasit", "/v1/queue",
 		"/v1/agents", "/v1/agents?status=SUSPENDED", "/v1/activity", "/v1/events",

@@ -12,7 +12,7 @@ import (
 // without a rest.
 func work(p *Pace, steps int, length time.Duration, each func()) (took, longest time.Duration) {
 	began := time.Now()
-	w := p.Begin()
+	w := p.Begin(time.Now(), time.Hour)
 	stretch := time.Duration(0)
 	for range steps {
 		time.Sleep(length) // In this test's time this stands for computing.
@@ -37,7 +37,7 @@ func TestWorkRestsWhileTheNodeIsBusy(t *testing.T) {
 			share      float64 // The part of the time in which one scan computes.
 		}{{1, 1. / 5}, {2, 1. / 3}, {4, 1. / 2}, {8, 2. / 3}} {
 			applied := uint64(0)
-			p := NewPace(c.processors, Slice, func() uint64 { return applied })
+			p := NewPace(c.processors, Slice, func() uint64 { return applied }, nil)
 			const steps, length = 1000, 100 * time.Microsecond
 			took, longest := work(p, steps, length, func() { applied++ })
 			require.LessOrEqual(t, longest, Slice+length)
@@ -51,7 +51,7 @@ func TestWorkRestsWhileTheNodeIsBusy(t *testing.T) {
 func TestWorkDoesNotRestOnAnIdleNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		applied := uint64(7)
-		p := NewPace(2, Slice, func() uint64 { return applied })
+		p := NewPace(2, Slice, func() uint64 { return applied }, nil)
 		took, _ := work(p, 1000, 100*time.Microsecond, func() {})
 		require.Equal(t, 100*time.Millisecond, took)
 		applied++
@@ -68,7 +68,7 @@ func TestWorkDoesNotRestOnAnIdleNode(t *testing.T) {
 func TestRestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		applied := uint64(0)
-		p := NewPace(1, Slice, func() uint64 { applied++; return applied })
+		p := NewPace(1, Slice, func() uint64 { applied++; return applied }, nil)
 		took, _ := work(p, 1, time.Second, func() {})
 		require.Equal(t, time.Second+RestMax, took)
 		var none Work

@@ -43,7 +43,10 @@ type Retro struct {
 	payer       engine.AgentProfile // Stands for the payer of a record. Its one setting is whether names on non-SDN lists count.
 	seen        seenParties         // Counterparties that matched nobody on the list.
 
-	stuckAt  uint64 // The leaf at which something could not be read.
+	run      uint64    // The list of the run in progress,
+	since    time.Time // since when this node has made it,
+	late     bool      // and whether it said that the run is late.
+	stuckAt  uint64    // The leaf at which something could not be read.
 	stuck    time.Time
 	patience time.Duration
 }
@@ -58,6 +61,8 @@ const (
 	// retroPatience is how long an unreadable record delays a run. One leaf that all nodes have
 	// lost must not keep every later list from being looked at.
 	retroPatience = 10 * time.Minute
+	// retroDue is how long a run makes way for verdicts that wait. After that it only rests.
+	retroDue = time.Hour
 )
 
 // NewRetro makes the retro-screening of a node. Start begins it.
@@ -68,6 +73,18 @@ func NewRetro(cluster Cluster, history History, fetch func(context.Context, uint
 	}
 	r.walk.Lost = r.judgeUnread
 	return r
+}
+
+// SetMakeWay sets how a run makes way for verdicts between two steps, before Start.
+func (r *Retro) SetMakeWay(makeWay func()) {
+	r.walk.MakeWay = func() {
+		if time.Since(r.since) < retroDue {
+			makeWay()
+		} else if !r.late {
+			r.late = true
+			r.log.Warn("retro-screening is late, because verdicts use the processors: it makes way for them no longer", "due", retroDue)
+		}
+	}
 }
 
 // judgeUnread decides about a record at the walk's place that could not be read. It returns an
@@ -180,6 +197,9 @@ type lists struct {
 // advanceRun looks at the next parties, or at the next records if no parties are left, and
 // writes the result to the log.
 func (r *Retro) advanceRun(ctx context.Context, s *fsm.Settings, run *wire.RetroRun) error {
+	if r.run != run.List {
+		r.run, r.since, r.late = run.List, time.Now(), false
+	}
 	compared, err := r.openLists(ctx, s, run)
 	if err != nil {
 		return err

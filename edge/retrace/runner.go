@@ -95,6 +95,7 @@ type JobRunner struct {
 	sources     Sources
 	logTime     func() engine.Time
 	rest        int
+	makeWay     func()                       // nil: nobody waits.
 	store       JobStore                     // nil: jobs end with the process.
 	reportError func(text string, err error) // Called with errors of the store.
 
@@ -111,6 +112,9 @@ func NewJobRunner(node string, history History, fetch func(context.Context, uint
 	ctx, end := context.WithCancel(context.Background())
 	return &JobRunner{node: node, history: history, fetch: fetch, sources: sources, logTime: logTime, rest: walkRest, ctx: ctx, end: end}
 }
+
+// SetMakeWay sets what jobs do between two steps to make way for verdicts, before the first job.
+func (d *JobRunner) SetMakeWay(makeWay func()) { d.makeWay = makeWay }
 
 // Close stops every job and waits for them.
 func (d *JobRunner) Close() {
@@ -157,7 +161,7 @@ func (d *JobRunner) Start(order Order) (*Job, error) {
 // beginJob starts a job's goroutine. before, if not nil, runs first in that goroutine. The
 // caller holds mu.
 func (d *JobRunner) beginJob(ctx context.Context, job *Job, before func(context.Context) error) {
-	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, Next: job.first}
+	walk := Walk{History: d.history, Fetch: d.fetch, Rest: d.rest, MakeWay: d.makeWay, Next: job.first}
 	d.jobs = append(d.jobs, job)
 	d.dropOldest(job.Order.Kind)
 	d.running.Go(func() {

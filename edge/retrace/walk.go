@@ -23,8 +23,11 @@ type Walk struct {
 	// Lost, if not nil, judges a leaf that could not be fetched. If it returns an error, the
 	// step ends before the leaf; otherwise the leaf is skipped.
 	Lost func(error) error
-	Rest int    // Length of a rest, in lengths of the step before it; 0: no rest.
-	Next uint64 // The leaf to look at next.
+	Rest int // Length of a rest, in lengths of the step before it; 0: no rest.
+	// MakeWay waits, after a rest, while verdicts wait longer than they should, for a bounded time;
+	// nil: nobody waits.
+	MakeWay func()
+	Next    uint64 // The leaf to look at next.
 }
 
 const (
@@ -78,6 +81,9 @@ func (w *Walk) restAfter(ctx context.Context, began time.Time) error {
 	case <-rest.C:
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if w.MakeWay != nil {
+		w.MakeWay()
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type Deps struct {
 	Neighbours     Neighbours       // nil: rates hold for this node alone.
 	Now            func() time.Time // This node's clock.
 	Tracer         *tracing.Tracer  // nil: no call is traced.
+	Calls          *timing.Calls    // Those that wait for a verdict; nil: nobody else looks at them.
 }
 
 // Border receives the calls and sends their answers, for the public and the admin listener.
@@ -75,6 +76,7 @@ type Border struct {
 	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
 	role       nodeRole
 	InFlight   atomic.Int64  // Ordinary calls in flight.
+	calls      *timing.Calls // Those that wait for a verdict.
 	leaving    atomic.Bool   // Not ready; calls are served.
 	draining   atomic.Bool   // Calls are refused.
 	drains     atomic.Uint64 // Counts changes of leaving and draining: DrainLater compares it.
@@ -93,7 +95,10 @@ func New(deps Deps) *Border {
 	b.Streams = lanes.NewLane(streamPlaces, laneWaitingMax, StreamsOfOneKey)
 	b.Duplexes = lanes.NewLane(duplexPlaces, laneWaitingMax, DuplexesOfOneKey)
 	b.Watchers = lanes.NewLane(watchPlaces, laneWaitingMax, WatchesOfOneKey)
-	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied)
+	if b.calls = deps.Calls; b.calls == nil {
+		b.calls = timing.NewCalls()
+	}
+	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied, b.calls)
 	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)
 	b.WrongKeys = lanes.NewAddresses(wrongKeyRate, wrongKeyBurst, addressesKnown)
 	b.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)

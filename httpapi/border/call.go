@@ -57,9 +57,9 @@ type callState struct {
 	Happened  bool // The log holds a record of this call, from this try or an earlier one.
 	logged    bool // The log has judged a record of this call.
 	wrote     bool
-	bodyRead  bool          // The body was read to its end.
-	lost      bool          // The call lost its place in the lane of scans.
-	work      timing.Work   // The call's computing during a turn of the scans, which is paced.
+	bodyRead  bool // The body was read to its end.
+	lost      bool // The call lost its place in the lane of scans.
+	pacing    pacing
 	Commit    time.Duration // Time that the log took; for Server-Timing and the metrics.
 	large     *largeBody    // nil for any call whose body is not large.
 	confirmed time.Time     // When the leader confirmed the key.

@@ -176,6 +176,7 @@ func (d *Duplex) Part(cost int, work func(part *Request, refused error)) {
 	defer func() {
 		part.Asked.Body, part.Asked.Document = body, document
 		if entered {
+			part.leaveQueue()
 			d.border.InFlight.Add(-1)
 		}
 		part.chargeJudging()
@@ -190,6 +191,8 @@ func (d *Duplex) Part(cost int, work func(part *Request, refused error)) {
 		entered = true
 		if d.border.InFlight.Add(1) > InFlightMax {
 			err = Unavailable("overloaded", "too many calls at once on this node")
+		} else {
+			err = part.joinAsPart()
 		}
 	}
 	work(part, err)

@@ -28,6 +28,7 @@ var (
 	silentTotal         = metrics.NewCounter("railguard_http_silent_total")
 	rateLimitedTotal    = metrics.NewCounter("railguard_http_rate_limited_total")
 	judgingCharged      = metrics.NewCounter("railguard_judging_charged_calls_total")
+	shedTotal           = metrics.NewCounter("railguard_http_shed_total")
 	replayedTotal       = metrics.NewCounter("railguard_idempotent_replays_total")
 
 	looksLost          = metrics.NewCounter("railguard_looks_lost_total")

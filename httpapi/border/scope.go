@@ -317,6 +317,10 @@ func enterLane(c *Request) error {
 		leaveLane(c)
 		return Unavailable("overloaded", "too many calls at once on this node")
 	}
+	if err := c.joinQueue(); err != nil {
+		leaveLane(c)
+		return err
+	}
 	return nil
 }
 
@@ -351,6 +355,7 @@ func leaveLane(c *Request) {
 	case boundDuplex:
 		c.border.Duplexes.Leave(callerKey(c))
 	}
+	c.leaveQueue()
 	c.border.InFlight.Add(-1)
 }
 
@@ -363,19 +368,19 @@ func PassTurn(c *Request) error {
 		c.lost = true
 		return noTurn(err)
 	}
-	c.work = c.border.Scans.Pace.Begin()
+	c.pacing.work = c.border.Scans.Pace.Begin(c.Start, callsMakeWay)
 	return nil
 }
 
 // beginPace paces the call's work in its turn. From then on, while the node is busy, the
 // call rests between time slices: before each leaf that it opens, and at each RestBetween.
 func beginPace(c *Request) {
-	c.work = c.border.Scans.Pace.Begin()
-	c.Judge.Between = c.work.Between
+	c.pacing.work = c.border.Scans.Pace.Begin(c.Start, callsMakeWay)
+	c.Judge.Between = c.pacing.work.Between
 }
 
 // RestBetween lets verdicts use the processor between two steps of a paced call.
-func RestBetween(c *Request) { c.work.Between() }
+func RestBetween(c *Request) { c.pacing.work.Between() }
 
 // TakeTurn runs one step of a stream as a turn in the lane of scans.
 func TakeTurn(c *Request, step func() error) error {
@@ -384,7 +389,7 @@ func TakeTurn(c *Request, step func() error) error {
 	}
 	defer c.border.Scans.Leave(callerKey(c))
 	beginPace(c)
-	defer func() { c.work, c.Judge.Between = timing.Work{}, nil }()
+	defer func() { c.pacing.work, c.Judge.Between = timing.Work{}, nil }()
 	return step()
 }
 

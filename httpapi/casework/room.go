@@ -1,6 +1,8 @@
 package casework
 
 import (
+	"time"
+
 	"railguard/edge/parties"
 	"railguard/engine"
 	"railguard/fsm/leaf"
@@ -13,6 +15,10 @@ type Room struct {
 	index *parties.Index
 }
 
+// indexMakesWay is how long a step of the index of parties makes way for verdicts. Whoever looks
+// at a party waits for it.
+const indexMakesWay = 2 * time.Second
+
 // Open makes the room. Nothing is read before somebody looks.
 func Open(front *border.Border, published border.Published, records border.Records) *Room {
 	return &Room{index: parties.New(parties.Deps{
@@ -21,7 +27,7 @@ func Open(front *border.Border, published border.Published, records border.Recor
 		Open:    front.Judges().OpenRecord,
 		Now:     func() engine.Time { return published.LogTime() },
 		Pace: func() func() {
-			work := front.Scans.Pace.Begin()
+			work := front.Scans.Pace.Begin(time.Now(), indexMakesWay)
 			return work.Between
 		},
 	})}

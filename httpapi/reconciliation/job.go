@@ -120,13 +120,16 @@ func (r *Room) compare(ctx context.Context, j *job) (*reconcile.Result, error) {
 	return run.End()
 }
 
+// jobMakesWay is how long a comparison makes way for verdicts.
+const jobMakesWay = time.Minute
+
 // takeRecords gives a run all leaves of the time of its records, as an export of that time has
 // them.
 func (r *Room) takeRecords(ctx context.Context, j *job, run *reconcile.Run) error {
 	history := r.deps.Records.Audit()
 	end := history.FindTime(int64(j.order.to + engine.Millisecond))
 	first := min(history.FindTime(int64(j.order.from)), end)
-	work := r.pace.Begin()
+	work := r.pace.Begin(time.Now(), jobMakesWay)
 	for next := first; next < end; {
 		var broken error
 		_, err := history.Scan(audit.Query{From: next, To: end, Examine: stepLeaves}, func(index uint64, stored audit.Leaf) bool {

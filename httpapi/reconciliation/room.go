@@ -34,6 +34,7 @@ type Deps struct {
 	Records   border.Records
 	Folder    string          // Where extracts and findings are kept while they are needed; "": that for temporary files.
 	Proposer  border.Proposer // Takes the leaf of each comparison that ended well.
+	Calls     *timing.Calls   // Those that wait for a verdict; nil: a comparison makes way for nobody.
 }
 
 // Room keeps the comparisons that this node made. One runs at a time, because it may need a GiB.
@@ -52,7 +53,7 @@ type Room struct {
 
 // Open makes the room.
 func Open(deps Deps) *Room {
-	r := &Room{deps: deps, pace: timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied)}
+	r := &Room{deps: deps, pace: timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied, deps.Calls)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
+	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/edge/retrace"
 	"railguard/engine"
@@ -33,6 +34,7 @@ type Deps struct {
 	ListFiles ListFiles        // nil: GET of a list's entities finds none.
 	Relay     Relay            // nil: this node knows its own jobs only.
 	Jobs      retrace.JobStore // nil: backtests and shadows are lost when the process ends.
+	Calls     *timing.Calls    // Those that wait for a verdict; nil: jobs make way for nobody.
 }
 
 // Room is the state that calls about policy and lists share: the jobs that judge history
@@ -130,7 +132,9 @@ func (b *Room) writeFurther(w io.Writer) {
 // NewRetro makes the duty that screens past payments against activated lists.
 func (b *Room) NewRetro(cluster retrace.Cluster) *retrace.Retro {
 	records := b.deps.Records
-	return retrace.NewRetro(cluster, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), b.deps.Logger)
+	retro := retrace.NewRetro(cluster, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), b.deps.Logger)
+	retro.SetMakeWay(b.deps.Calls.MakeWay)
+	return retro
 }
 
 func policyRoutes() []border.Route {

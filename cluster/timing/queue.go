@@ -1,0 +1,156 @@
+package timing
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// FewCalls under way at once do not wait for one another. How long they take is the node's
+	// calm: what its disk and its network cost. Fewer are never refused.
+	FewCalls = 32
+	// WaitMax is how much longer than in calm a call may wait before the node is overloaded.
+	WaitMax = 40 * time.Millisecond
+
+	calmShare   = 16                     // Weight of all former calls against the newest in the calm.
+	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
+	rateSpan    = 100 * time.Millisecond // Over so long the node counts how many calls end.
+	pauseBegins = 50 * time.Millisecond  // After so long without an answer it is a pause, not an overload.
+)
+
+// Waiter is one call that waits for its verdict.
+type Waiter struct {
+	owner         string
+	began         time.Duration // On the clock of its queue.
+	before, after *Waiter
+	few           bool // It began while few others were under way.
+	begun         bool
+}
+
+// Queue is the calls of this node that wait for a verdict, in the order in which they came. The
+// age of the oldest says how long verdicts wait, whatever makes them wait. It is safe for
+// concurrent use.
+type Queue struct {
+	now func() time.Duration // Since any instant; it does not jump.
+
+	mu          sync.Mutex
+	first, last *Waiter
+	count       int
+	owners      map[string]int // How many calls of each owner wait.
+	calm        time.Duration
+	ended       int           // Calls that ended in the present span.
+	span        time.Duration // When that span began.
+	rate        float64       // Calls that end in a second, of the last whole span.
+	lastEnd     time.Duration
+}
+
+// NewQueue returns an empty queue; now is its clock, nil the process' own.
+func NewQueue(now func() time.Duration) *Queue {
+	if now == nil {
+		began := time.Now()
+		now = func() time.Duration { return time.Since(began) }
+	}
+	return &Queue{now: now, owners: make(map[string]int)}
+}
+
+// Enter adds a call of an owner, and returns false if this node has more calls than it can answer
+// and the owner more than its share of them: then the call must be refused. After true the caller
+// must Leave.
+func (q *Queue) Enter(call *Waiter, owner string) bool {
+	now := q.now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.isOverloaded(now) && q.owners[owner]*len(q.owners) >= q.count {
+		return false
+	}
+	*call = Waiter{owner: owner, began: now, before: q.last, few: q.count < FewCalls, begun: true}
+	if q.last == nil {
+		q.first = call
+	} else {
+		q.last.after = call
+	}
+	q.last = call
+	q.count++
+	q.owners[owner]++
+	return true
+}
+
+// Leave removes a call. It does nothing for one that was refused.
+func (q *Queue) Leave(call *Waiter) {
+	if !call.begun {
+		return
+	}
+	now := q.now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if call.before == nil {
+		q.first = call.after
+	} else {
+		call.before.after = call.after
+	}
+	if call.after == nil {
+		q.last = call.before
+	} else {
+		call.after.before = call.before
+	}
+	q.count--
+	if q.owners[call.owner]--; q.owners[call.owner] == 0 {
+		delete(q.owners, call.owner)
+	}
+	if call.few {
+		q.calm += (min(now-call.began, calmMax) - q.calm) / calmShare
+	}
+	q.turnSpan(now)
+	q.ended++
+	q.lastEnd = now
+	call.begun = false
+}
+
+// turnSpan begins a new span of the rate if the present one is over. Called with mu held.
+func (q *Queue) turnSpan(now time.Duration) {
+	if passed := now - q.span; passed >= rateSpan {
+		q.rate = float64(q.ended) / passed.Seconds()
+		q.span, q.ended = now, 0
+	}
+}
+
+// isOverloaded reports whether more calls come than the node answers: the oldest has waited too
+// long, and at the rate at which calls end a new one would, too. Neither alone says so: one call
+// may be slow by itself, and after a quiet second the rate is small. Called with mu held.
+func (q *Queue) isOverloaded(now time.Duration) bool {
+	if q.count < FewCalls || now-q.lastEnd > pauseBegins {
+		return false
+	}
+	most := WaitMax + 2*q.calm
+	return now-q.first.began > most && float64(q.count) > q.rate*most.Seconds()
+}
+
+// Overloaded reports whether a call that came now would be refused if its owner had many others.
+func (q *Queue) Overloaded() bool {
+	now := q.now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.isOverloaded(now)
+}
+
+// Late returns how much longer than in calm the oldest call has waited; 0 if no call waits.
+func (q *Queue) Late() time.Duration {
+	now := q.now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.first == nil {
+		return 0
+	}
+	return max(0, now-q.first.began-2*q.calm)
+}
+
+// Oldest returns how long the oldest call has waited, and how many wait.
+func (q *Queue) Oldest() (age time.Duration, count int) {
+	now := q.now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.first != nil {
+		age = now - q.first.began
+	}
+	return age, q.count
+}

@@ -8,14 +8,15 @@ import (
 const (
 	// FewCalls under way at once do not wait for one another. How long they take is the node's
 	// calm: what its disk and its network cost. Fewer are never refused.
-	FewCalls = 32
+	FewCalls = 64
 	// WaitMax is how much longer than in calm a call may wait before the node is overloaded.
-	WaitMax = 40 * time.Millisecond
+	WaitMax = 50 * time.Millisecond
 
 	calmShare   = 16                     // Weight of all former calls against the newest in the calm.
 	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
 	rateSpan    = 100 * time.Millisecond // Over so long the node counts how many calls end.
-	pauseBegins = 50 * time.Millisecond  // After so long without an answer it is a pause, not an overload.
+	pauseBegins = 50 * time.Millisecond  // After so long without an answer it is a pause, not an overload:
+	steadyFor   = 300 * time.Millisecond // calls that waited for its end are served, and for so long nobody is refused.
 )
 
 // Waiter is one call that waits for its verdict.
@@ -42,6 +43,7 @@ type Queue struct {
 	span        time.Duration // When that span began.
 	rate        float64       // Calls that end in a second, of the last whole span.
 	lastEnd     time.Duration
+	steady      time.Duration // Since when calls have ended without a pause.
 }
 
 // NewQueue returns an empty queue; now is its clock, nil the process' own.
@@ -97,8 +99,15 @@ func (q *Queue) Leave(call *Waiter) {
 	if q.owners[call.owner]--; q.owners[call.owner] == 0 {
 		delete(q.owners, call.owner)
 	}
-	if call.few {
-		q.calm += (min(now-call.began, calmMax) - q.calm) / calmShare
+	switch took := min(now-call.began, calmMax); {
+	case !call.few:
+	case q.calm == 0:
+		q.calm = took
+	default:
+		q.calm += (took - q.calm) / calmShare
+	}
+	if now-max(q.lastEnd, call.began) > pauseBegins {
+		q.steady = now // No call ended while this one waited.
 	}
 	q.turnSpan(now)
 	q.ended++
@@ -118,7 +127,7 @@ func (q *Queue) turnSpan(now time.Duration) {
 // long, and at the rate at which calls end a new one would, too. Neither alone says so: one call
 // may be slow by itself, and after a quiet second the rate is small. Called with mu held.
 func (q *Queue) isOverloaded(now time.Duration) bool {
-	if q.count < FewCalls || now-q.lastEnd > pauseBegins {
+	if q.count < FewCalls || now-q.lastEnd > pauseBegins || now-q.steady < steadyFor {
 		return false
 	}
 	most := WaitMax + 2*q.calm

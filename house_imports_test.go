@@ -74,7 +74,7 @@ var importLaw = map[string][]string{
 	"fsm/leaf":                    {"engine", "fsm/wire"},
 	"fsm/leafjson":                {"engine", "fsm/leaf", "fsm/wire", "strictjson"},
 	"fsm/wire":                    {"engine"},
-	"httpapi":                     {"httpapi/border", "httpapi/tracing", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "httpapi/reconciliation", "webhooks", "edge/retrace", "seal", "engine"},
+	"httpapi":                     {"cluster/timing", "httpapi/border", "httpapi/tracing", "httpapi/payments", "httpapi/registry", "httpapi/casework", "httpapi/evidence", "httpapi/rulebook", "httpapi/operations", "httpapi/cosigning", "httpapi/reconciliation", "webhooks", "edge/retrace", "seal", "engine"},
 	"httpapi/border":              {"cluster/recorder", "engine/passkey", "httpapi/tracing", "httpapi/description", "httpapi/guest", "httpapi/lanes", "edge", "cluster/report", "cluster/timing", "strictjson", "seal", "engine", "engine/possession", "ofac", "fsm", "fsm/leaf", "fsm/leafjson", "fsm/wire", "audit", "audit/merkle"},
 	"httpapi/casework":            {"httpapi/border", "edge", "edge/desk", "edge/events", "edge/learning", "edge/parties", "strictjson", "engine", "ofac", "fsm", "fsm/leaf", "fsm/wire", "audit"},
 	"httpapi/contract":            {"httpapi/openapi"},

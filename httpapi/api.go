@@ -121,7 +121,7 @@ func New(deps Deps) (*API, error) {
 	})
 	a.rulebook = rulebook.Open(rulebook.Deps{
 		Published: deps.Published, Records: deps.Records, Judges: front.Judges(), Logger: deps.Logger, Node: deps.Node,
-		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: a.forkRelay(deps.Relay), Jobs: deps.Jobs, Calls: deps.Calls,
+		Lists: deps.Lists, Sync: deps.Sync, LoadList: deps.LoadList, JoinList: deps.JoinList, ListFiles: deps.ListFiles, Relay: a.forkRelay(deps.Relay), Jobs: deps.Jobs, MakeWay: deps.Calls.MakeWay,
 	})
 	a.casework = casework.Open(front, deps.Published, deps.Records)
 	a.rails = reconciliation.Open(reconciliation.Deps{Published: deps.Published, Records: deps.Records, Proposer: deps.Proposer, Calls: deps.Calls})

@@ -3,7 +3,7 @@
 // Purpose: composition. New opens the rooms, each with what it needs, and gives their routes
 // and renderers to the border.
 //
-// May import: httpapi/border and the rooms beside it (payments, registry, casework, evidence,
+// May import: cluster/timing, httpapi/border and the rooms beside it (payments, registry, casework, evidence,
 // rulebook, operations), httpapi/cosigning, webhooks, edge/retrace, seal, engine;
 // VictoriaMetrics/metrics.
 // Never: a handler, a route, a record: they are the rooms'.

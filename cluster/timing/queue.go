@@ -28,6 +28,9 @@ type Waiter struct {
 	begun         bool
 }
 
+// Waits reports whether the call has a place in a queue.
+func (w *Waiter) Waits() bool { return w.begun }
+
 // Queue is the calls of this node that wait for a verdict, in the order in which they came. The
 // age of the oldest says how long verdicts wait, whatever makes them wait. It is safe for
 // concurrent use.

@@ -65,12 +65,10 @@ func (s *server) openNode() error {
 	if firstKey != "" && len(firstKey) < bootstrapKeyMin {
 		return usageError("RAILGUARD_BOOTSTRAP_KEY: at least %d characters (e.g. rg_live_ and random ones)", bootstrapKeyMin)
 	}
-	calls := timing.NewCalls()
 	config := cluster.Config{
-		Calls: calls,
-		ID:    f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
+		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Recorder: s.record, Sever: s.callers.sever, DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
+		Version: version, Logger: s.log.Logger, Recorder: s.record, Sever: s.callers.sever, Calls: timing.NewCalls(), DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -106,7 +104,7 @@ func (s *server) openNode() error {
 		Jobs: datadir.NewShelf(filepath.Join(f.data, datadir.JobFolder)), Proposer: s.node, Published: s.node, Records: s.node, Lists: s.node, Operations: s.node, Neighbours: s.node.Neighbours(), Relay: relay{s.node},
 		Backup: backup.Saver(s.node, f.data), BackupProblems: s.node.Neighbours().BackupProblems, Webhooks: s.openWebhooks(secrets), Secrets: secrets, Sync: s.lists, LoadList: keeper.EncodeFiles, JoinList: joinList, ListFiles: rulebook.ListsIn(filepath.Join(f.data, datadir.ListFolder)), AdminToken: token,
 		Node: f.id, Version: version, Logger: s.log.Logger, LogLevel: s.log.level, TrustedProxies: trusted, Authorities: f.authorities,
-		GatewayMap: f.gatewayDigest(), Witnesses: f.witness.parsed, LogPolicy: f.witness.policy, WitnessEvery: f.witness.every, Tracer: s.tracer, Calls: calls,
+		GatewayMap: f.gatewayDigest(), Witnesses: f.witness.parsed, LogPolicy: f.witness.policy, WitnessEvery: f.witness.every, Tracer: s.tracer, Calls: config.Calls,
 	})
 	if err != nil {
 		return errors.Join(err, s.node.Close())

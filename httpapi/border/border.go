@@ -76,7 +76,7 @@ type Border struct {
 	keysMutex  sync.Mutex // Serialises rebuilding the table; readers never take it.
 	role       nodeRole
 	InFlight   atomic.Int64  // Ordinary calls in flight.
-	calls      *timing.Calls // Those that wait for a verdict.
+	Calls      *timing.Calls // Those that wait for a verdict.
 	leaving    atomic.Bool   // Not ready; calls are served.
 	draining   atomic.Bool   // Calls are refused.
 	drains     atomic.Uint64 // Counts changes of leaving and draining: DrainLater compares it.
@@ -95,10 +95,10 @@ func New(deps Deps) *Border {
 	b.Streams = lanes.NewLane(streamPlaces, laneWaitingMax, StreamsOfOneKey)
 	b.Duplexes = lanes.NewLane(duplexPlaces, laneWaitingMax, DuplexesOfOneKey)
 	b.Watchers = lanes.NewLane(watchPlaces, laneWaitingMax, WatchesOfOneKey)
-	if b.calls = deps.Calls; b.calls == nil {
-		b.calls = timing.NewCalls()
+	if b.Calls = deps.Calls; b.Calls == nil {
+		b.Calls = timing.NewCalls()
 	}
-	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied, b.calls)
+	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied, b.Calls)
 	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)
 	b.WrongKeys = lanes.NewAddresses(wrongKeyRate, wrongKeyBurst, addressesKnown)
 	b.refusals = rate.NewLimiter(refusalLines, refusalLinesBurst)

@@ -176,7 +176,7 @@ func (d *Duplex) Part(cost int, work func(part *Request, refused error)) {
 	defer func() {
 		part.Asked.Body, part.Asked.Document = body, document
 		if entered {
-			part.leaveQueue()
+			d.border.leaveQueue(part)
 			d.border.InFlight.Add(-1)
 		}
 		part.chargeJudging()
@@ -192,7 +192,7 @@ func (d *Duplex) Part(cost int, work func(part *Request, refused error)) {
 		if d.border.InFlight.Add(1) > InFlightMax {
 			err = Unavailable("overloaded", "too many calls at once on this node")
 		} else {
-			err = part.joinAsPart()
+			err = d.border.joinAsPart(part)
 		}
 	}
 	work(part, err)

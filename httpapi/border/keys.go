@@ -277,6 +277,9 @@ func (c *Request) findKey() bool {
 		return false
 	}
 	c.Key, c.keys, c.Asked.Caller = key, keys, &key.Caller
+	if c.pacing.owner = key.Caller.Owner; c.pacing.owner == "" {
+		c.pacing.owner = key.Caller.ID
+	}
 	return true
 }
 

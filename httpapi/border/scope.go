@@ -317,7 +317,10 @@ func enterLane(c *Request) error {
 		leaveLane(c)
 		return Unavailable("overloaded", "too many calls at once on this node")
 	}
-	if err := c.joinQueue(); err != nil {
+	if c.route.charge.Bound == boundDuplex {
+		return nil // Its parts wait for verdicts, each by itself.
+	}
+	if err := b.joinQueue(c); err != nil {
 		leaveLane(c)
 		return err
 	}
@@ -355,7 +358,7 @@ func leaveLane(c *Request) {
 	case boundDuplex:
 		c.border.Duplexes.Leave(callerKey(c))
 	}
-	c.leaveQueue()
+	c.border.leaveQueue(c)
 	c.border.InFlight.Add(-1)
 }
 

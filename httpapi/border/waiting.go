@@ -10,6 +10,7 @@ import (
 type pacing struct {
 	work   timing.Work   // The call's computing during a turn of the scans, which is paced.
 	waiter timing.Waiter // Its place among the calls that wait for a verdict.
+	owner  string        // Whose call it is: an operator's are those of all its keys.
 }
 
 const (
@@ -23,51 +24,51 @@ const (
 )
 
 // queueOf returns the queue in which a call waits for its verdict, or nil if it asks for none.
-func (c *Request) queueOf() *timing.Queue {
+func (b *Border) queueOf(c *Request) *timing.Queue {
 	switch {
 	case c.route.charge.Name != Charges[KindScreening].Name && c.route.charge.Bound != boundDuplex:
 		return nil
 	case c.large != nil || c.route.charge.Bound == boundDuplex:
-		return c.border.calls.Bulk
+		return b.Calls.Bulk
 	}
-	return c.border.calls.Single
+	return b.Calls.Single
 }
 
 // joinQueue takes the call's place among those that wait for a verdict. Above what this node can
 // answer it refuses the call at once, unless the call's owner has fewer under way than others.
-func (c *Request) joinQueue() error {
-	queue := c.queueOf()
-	if queue == nil || queue.Enter(&c.pacing.waiter, c.ownerOfCalls()) {
+func (b *Border) joinQueue(c *Request) error {
+	err := b.tryQueue(c)
+	if err != nil {
+		shedTotal.Inc()
+	}
+	return err
+}
+
+func (b *Border) tryQueue(c *Request) error {
+	queue := b.queueOf(c)
+	if queue == nil || queue.Enter(&c.pacing.waiter, c.pacing.owner) {
 		return nil
 	}
-	shedTotal.Inc()
 	return Unavailable("overloaded", "more calls come than this node answers; this one was refused before it waited: try another node, or again later")
 }
 
-func (c *Request) leaveQueue() {
-	if queue := c.queueOf(); queue != nil {
+func (b *Border) leaveQueue(c *Request) {
+	if queue := b.queueOf(c); queue != nil {
 		queue.Leave(&c.pacing.waiter)
 	}
 }
 
-// ownerOfCalls names whose calls these are: an operator's are all those of its keys.
-func (c *Request) ownerOfCalls() string {
-	if owner := c.Asked.Caller.Owner; owner != "" {
-		return owner
-	}
-	return c.Asked.Caller.ID
-}
-
 // joinAsPart is joinQueue for a part of a stream, which waits a while instead.
-func (c *Request) joinAsPart() error {
-	err := c.joinQueue()
-	for waited := time.Duration(0); err != nil && waited < partPatience; waited += partLook {
+func (b *Border) joinAsPart(c *Request) error {
+	for waited := time.Duration(0); waited < partPatience && b.tryQueue(c) != nil; waited += partLook {
 		select {
 		case <-time.After(partLook):
 		case <-c.ctx.Done():
-			return err
+			waited = partPatience
 		}
-		err = c.joinQueue()
 	}
-	return err
+	if c.pacing.waiter.Waits() {
+		return nil
+	}
+	return b.joinQueue(c)
 }

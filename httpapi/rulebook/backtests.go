@@ -28,7 +28,7 @@ func (b *Room) backtestRoutes() []border.Route {
 func newJobRunner(b *Room) *retrace.JobRunner {
 	records, published := b.deps.Records, b.deps.Published
 	runner := retrace.NewJobRunner(b.deps.Node, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), published.LogTime)
-	runner.SetMakeWay(b.deps.Calls.MakeWay)
+	runner.SetMakeWay(b.deps.MakeWay)
 	if b.deps.Jobs != nil {
 		runner.Resume(b.deps.Jobs, b.termsAgain, func(text string, err error) { b.deps.Logger.Warn(text, "error", err) })
 	}

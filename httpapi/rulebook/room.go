@@ -10,7 +10,6 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
-	"railguard/cluster/timing"
 	"railguard/edge"
 	"railguard/edge/retrace"
 	"railguard/engine"
@@ -34,7 +33,7 @@ type Deps struct {
 	ListFiles ListFiles        // nil: GET of a list's entities finds none.
 	Relay     Relay            // nil: this node knows its own jobs only.
 	Jobs      retrace.JobStore // nil: backtests and shadows are lost when the process ends.
-	Calls     *timing.Calls    // Those that wait for a verdict; nil: jobs make way for nobody.
+	MakeWay   func()           // What jobs do between two steps to make way for verdicts that wait, for a bounded time.
 }
 
 // Room is the state that calls about policy and lists share: the jobs that judge history
@@ -133,7 +132,7 @@ func (b *Room) writeFurther(w io.Writer) {
 func (b *Room) NewRetro(cluster retrace.Cluster) *retrace.Retro {
 	records := b.deps.Records
 	retro := retrace.NewRetro(cluster, records.Audit(), records.Leaf, b.deps.Judges.Retracing(), b.deps.Logger)
-	retro.SetMakeWay(b.deps.Calls.MakeWay)
+	retro.SetMakeWay(b.deps.MakeWay)
 	return retro
 }
 

@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,6 +70,26 @@ func TestUnionOf(t *testing.T) {
 		slices.Sort(all)
 		require.Equal(t, append([]uint64{}, slices.Compact(all)...), append([]uint64{}, unionOf(runs, &pacer{})...), count)
 	}
+}
+
+// The verification of history in the background makes way for verdicts after each rest; the one that
+// somebody waits for does not.
+func TestVerificationMakesWay(t *testing.T) {
+	ways := 0
+	s, err := Open(OSDir(t.TempDir()), Options{SegmentLevel: SegmentLevelMin, SealInline: true, MakeWay: func() { ways++ }})
+	require.NoError(t, err)
+	defer s.Close()
+	var leaves []Leaf
+	for i := range int64(600) {
+		leaves = append(leaves, Leaf{Time: i, Data: fmt.Appendf(nil, `{"n":%d}`, i)})
+	}
+	require.NoError(t, s.Append(0, leaves))
+	_, err = s.Verify(t.Context(), nil)
+	require.NoError(t, err)
+	require.Zero(t, ways)
+	_, err = s.VerifySegment(0, nil)
+	require.NoError(t, err)
+	require.NotZero(t, ways)
 }
 
 // The filter of many keys is made in steps, with a rest after each.

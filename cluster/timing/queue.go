@@ -1,6 +1,7 @@
 package timing
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -10,13 +11,13 @@ const (
 	// calm: what its disk and its network cost. Fewer are never refused.
 	FewCalls = 64
 	// WaitMax is how much longer than in calm a call may wait before the node is overloaded.
-	WaitMax = 50 * time.Millisecond
+	WaitMax = 40 * time.Millisecond
 
 	calmShare   = 16                     // Weight of all former calls against the newest in the calm.
 	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
 	rateSpan    = 100 * time.Millisecond // Over so long the node counts how many calls end.
 	pauseBegins = 50 * time.Millisecond  // After so long without an answer it is a pause, not an overload:
-	steadyFor   = 300 * time.Millisecond // calls that waited for its end are served, and for so long nobody is refused.
+	steadyFor   = 500 * time.Millisecond // calls that waited for its end are served, and for so long nobody is refused.
 )
 
 // Waiter is one call that waits for its verdict.
@@ -44,7 +45,7 @@ type Queue struct {
 	calm        time.Duration
 	ended       int           // Calls that ended in the present span.
 	span        time.Duration // When that span began.
-	rate        float64       // Calls that end in a second, of the last whole span.
+	rate        float64       // Calls that end in a second, of the last whole span; infinite: unknown.
 	lastEnd     time.Duration
 	steady      time.Duration // Since when calls have ended without a pause.
 }
@@ -55,7 +56,7 @@ func NewQueue(now func() time.Duration) *Queue {
 		began := time.Now()
 		now = func() time.Duration { return time.Since(began) }
 	}
-	return &Queue{now: now, owners: make(map[string]int)}
+	return &Queue{now: now, owners: make(map[string]int), rate: math.Inf(1)}
 }
 
 // Enter adds a call of an owner, and returns false if this node has more calls than it can answer
@@ -120,10 +121,15 @@ func (q *Queue) Leave(call *Waiter) {
 
 // turnSpan begins a new span of the rate if the present one is over. Called with mu held.
 func (q *Queue) turnSpan(now time.Duration) {
-	if passed := now - q.span; passed >= rateSpan {
-		q.rate = float64(q.ended) / passed.Seconds()
-		q.span, q.ended = now, 0
+	passed := now - q.span
+	if passed < rateSpan {
+		return
 	}
+	q.rate = math.Inf(1) // Unknown: nothing has ended for long.
+	if passed < 2*rateSpan {
+		q.rate = float64(q.ended) / passed.Seconds()
+	}
+	q.span, q.ended = now, 0
 }
 
 // isOverloaded reports whether more calls come than the node answers: the oldest has waited too

@@ -1,7 +1,10 @@
 package retrace
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +55,36 @@ func TestWalkRestsWithinAStep(t *testing.T) {
 		require.Equal(t, leaves, seen)
 		require.LessOrEqual(t, longest, walkSlice+one)
 		require.InDelta(t, 0.25, float64(leaves*one)/float64(time.Since(began)), 0.02)
+	})
+}
+
+// After each of its rests a walk makes way for verdicts. A run does so for as long as it has time;
+// then it says that it is late, once.
+func TestWalkMakesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ways := 0
+		slow := func(context.Context, []byte, []uint64) error {
+			time.Sleep(walkSlice)
+			return nil
+		}
+		step := func(w *Walk) {
+			w.Next, ways = 0, 0
+			_, err := w.Step(context.Background(), 100, slow)
+			require.NoError(t, err)
+		}
+		step(&Walk{History: bundles(100), Rest: walkRest, MakeWay: func() { ways++ }})
+		require.GreaterOrEqual(t, ways, 99)
+
+		var said bytes.Buffer
+		r := &Retro{walk: Walk{History: bundles(100), Rest: walkRest}, log: slog.New(slog.NewTextHandler(&said, nil)), since: time.Now()}
+		r.SetMakeWay(func() { ways++ })
+		step(&r.walk)
+		require.GreaterOrEqual(t, ways, 99)
+		require.Empty(t, said.String())
+		time.Sleep(retroDue)
+		step(&r.walk)
+		require.Zero(t, ways)
+		require.Equal(t, 1, strings.Count(said.String(), "late"), said.String())
 	})
 }
 

@@ -16,8 +16,9 @@ const (
 	calmShare   = 16                     // Weight of all former calls against the newest in the calm.
 	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
 	rateSpan    = 100 * time.Millisecond // Over so long the node counts how many calls end.
-	pauseBegins = 50 * time.Millisecond  // After so long without an answer it is a pause, not an overload:
-	steadyFor   = 500 * time.Millisecond // calls that waited for its end are served, and for so long nobody is refused.
+	stillFor    = 30 * time.Millisecond  // After so long without an answer it may be a pause, and nobody is refused.
+	pauseBegins = 100 * time.Millisecond // After so long it is one, as an election: those who waited are served first,
+	steadyFor   = 500 * time.Millisecond // and for so long after it nobody is refused.
 )
 
 // Waiter is one call that waits for its verdict.
@@ -136,7 +137,7 @@ func (q *Queue) turnSpan(now time.Duration) {
 // long, and at the rate at which calls end a new one would, too. Neither alone says so: one call
 // may be slow by itself, and after a quiet second the rate is small. Called with mu held.
 func (q *Queue) isOverloaded(now time.Duration) bool {
-	if q.count < FewCalls || now-q.lastEnd > pauseBegins || now-q.steady < steadyFor {
+	if q.count < FewCalls || now-q.lastEnd > stillFor || now-q.steady < steadyFor {
 		return false
 	}
 	most := WaitMax + 2*q.calm

@@ -106,7 +106,7 @@ var CodeTable = []codeText{
 	{"no_quorum", 503, "Too few nodes answer. Nothing is decided until they are back."},
 	{"no_leader", 503, "The cluster is choosing a leader."},
 	{"sanctions_data_unavailable", 503, "No published sanctions list is loaded: no verdict can be given."},
-	{"overloaded", 503, "A queue or table of this node is full, or it is fetching the history asked for from another node."},
+	{"overloaded", 503, "A queue or table of this node is full, more calls come than it answers, or it is fetching the history asked for from another node."},
 	{"node_away", 503, "The one node that keeps this backtest or shadow does not answer. Its jobs are there again when it is."},
 	{"time_uncertain", 503, "The clocks and the log disagree about the time: no leader opens its term before persons confirm the clocks, or the credential has ended by the clocks alone."},
 	{"storage_low", 503, "No voter's disk has room. Reads go on; writes come back by themselves when there is room."},

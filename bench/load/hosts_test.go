@@ -36,6 +36,7 @@ func TestThreeHosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and runs it for seconds")
 	}
+	t.Parallel() // It waits more than it works.
 	folders, loader := t.TempDir(), t.TempDir()
 	o := Options{
 		Self: buildBinary(t, "../cmd/railguard-bench"), Folder: loader, Brief: true, Workload: StandardWorkload(), Secret: testSecret,
@@ -113,6 +114,7 @@ func TestHostsInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and runs it for seconds")
 	}
+	t.Parallel()    // It waits more than it works.
 	const delay = 2 // Milliseconds that a packet waits where it leaves a namespace.
 	names, delayed := lan(t, 4, strconv.Itoa(delay)+"ms")
 	program, product, folders, loader := buildBinary(t, "../cmd/railguard-bench"), buildBinary(t, "../../cmd/railguard"), t.TempDir(), t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 // built has what buildBinary built for all tests of this process.
 var built struct {
+	mutex    sync.Mutex
 	folder   string
 	binaries map[string]string
 }
@@ -38,6 +40,8 @@ func TestMain(m *testing.M) {
 // buildBinary builds a program from its folder, once: to link it takes seconds.
 func buildBinary(t *testing.T, folder string) string {
 	t.Helper()
+	built.mutex.Lock()
+	defer built.mutex.Unlock()
 	if built.binaries[folder] != "" {
 		return built.binaries[folder]
 	}

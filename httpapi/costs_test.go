@@ -151,7 +151,7 @@ work waiting, or would wait half a second behind rests, gets 503 ` + "`overloade
 
 Lanes bound what runs at once on one node:
 
-- *ordinary*: 16,384 calls; of screening calls, so many as are answered in about 50 ms ([decision 172](decisions/0172-verdicts-first.md)). *reserved*: calls are not counted, so that reviewers and operators get through.
+- *ordinary*: 16,384 calls; of screening calls, so many as are answered in about 60 ms ([decision 172](decisions/0172-verdicts-first.md)). *reserved*: calls are not counted, so that reviewers and operators get through.
 - *scans*: half the processors, at least one. Keys take turns, a long walk after every 1,024 leaves or cases. While the node applies entries, a scan computes a
   millisecond at a time and then rests: twice as long on two processors, as long on four, half as long on eight. While verdicts wait longer than in calm it makes way for them, in its first two seconds.
 - *watches*: 256, of one key 32. *streams*: 8, of one key 2. Each step of both takes a turn of the scans.

@@ -7,11 +7,12 @@ import (
 )
 
 const (
-	// FewCalls under way at once do not wait for one another. How long they take is the node's
-	// calm: what its disk and its network cost. Fewer are never refused.
+	// FewCalls under way at once are never refused.
 	FewCalls = 64
 	// WaitMax is how much longer than in calm a call may wait before the node is overloaded.
-	WaitMax = 40 * time.Millisecond
+	WaitMax = 60 * time.Millisecond
+
+	calmCalls = 8 // So many at once hardly wait for one another: how long they take, which is what disk and network cost, is the node's calm.
 
 	calmShare   = 16                     // Weight of all former calls against the newest in the calm.
 	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
@@ -70,7 +71,7 @@ func (q *Queue) Enter(call *Waiter, owner string) bool {
 	if q.isOverloaded(now) && q.owners[owner]*len(q.owners) >= q.count {
 		return false
 	}
-	*call = Waiter{owner: owner, began: now, before: q.last, few: q.count < FewCalls, begun: true}
+	*call = Waiter{owner: owner, began: now, before: q.last, few: q.count < calmCalls, begun: true}
 	if q.last == nil {
 		q.first = call
 	} else {

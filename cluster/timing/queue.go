@@ -14,12 +14,13 @@ const (
 
 	calmCalls = 8 // So many at once hardly wait for one another: how long they take, which is what disk and network cost, is the node's calm.
 
-	calmShare   = 16                     // Weight of all former calls against the newest in the calm.
+	calmShare   = 32                     // By this part of itself one call moves the calm,
+	calmStep    = 20 * time.Microsecond  // and by this.
 	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
 	rateSpan    = 100 * time.Millisecond // Over so long the node counts how many calls end.
 	stillFor    = 30 * time.Millisecond  // After so long without an answer it may be a pause, and nobody is refused.
 	pauseBegins = 100 * time.Millisecond // After so long it is one, as an election: those who waited are served first,
-	steadyFor   = 500 * time.Millisecond // and for so long after it nobody is refused.
+	steadyFor   = 300 * time.Millisecond // and for so long after it nobody is refused.
 )
 
 // Waiter is one call that waits for its verdict.
@@ -105,12 +106,8 @@ func (q *Queue) Leave(call *Waiter) {
 	if q.owners[call.owner]--; q.owners[call.owner] == 0 {
 		delete(q.owners, call.owner)
 	}
-	switch took := min(now-call.began, calmMax); {
-	case !call.few:
-	case q.calm == 0:
-		q.calm = took
-	default:
-		q.calm += (took - q.calm) / calmShare
+	if call.few {
+		q.learnCalm(min(now-call.began, calmMax))
 	}
 	if now-max(q.lastEnd, call.began) > pauseBegins {
 		q.steady = now // No call ended while this one waited.
@@ -119,6 +116,20 @@ func (q *Queue) Leave(call *Waiter) {
 	q.ended++
 	q.lastEnd = now
 	call.begun = false
+}
+
+// learnCalm moves the calm towards what a call took, by a small part of itself, however long that
+// was: so the calm is a median, and a stall of the machine does not change it. Called with mu held.
+func (q *Queue) learnCalm(took time.Duration) {
+	step := q.calm/calmShare + calmStep
+	switch {
+	case q.calm == 0:
+		q.calm = took
+	case took > q.calm:
+		q.calm = min(q.calm+step, took)
+	default:
+		q.calm = max(q.calm-step, took)
+	}
 }
 
 // turnSpan begins a new span of the rate if the present one is over. Called with mu held.

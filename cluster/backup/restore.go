@@ -178,7 +178,7 @@ func (o *Order) clearFolder(clusterID string) (aside string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("backup: data folder %s is in use: stop the node: %w", o.Dir, err)
 	}
-	defer held.Close()
+	defer func() { _ = held.Close() }() // The process gives it back in any case.
 	aside = filepath.Join(o.Dir, datadir.RestoreAside(o.Now))
 	if err := os.Mkdir(aside, 0o700); err != nil {
 		return "", fmt.Errorf("backup: data folder: %w", err)

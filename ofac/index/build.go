@@ -216,7 +216,7 @@ func (b *builder) fileForms() (err error) {
 		}
 		maker.giveForms(b.texts[record.Full], b.entities[record.Entity].Kind)
 	}
-	b.LongestForm, b.LongestNative = maker.longest, maker.longestNative
+	b.LongestForm, b.LongestNative, b.Natives = maker.longest, maker.longestNative, maker.natives
 	slices.SortFunc(keys, pauseComparing(b, func(p, q exactKey) int {
 		return cmp.Or(p.hash.Compare(q.hash), cmp.Compare(p.posting, q.posting))
 	}))

@@ -45,6 +45,30 @@ type FormMaker struct {
 	emit   func(form ExactForm, key perfect.Key)
 
 	longest, longestNative int // bytes of the longest key emitted so far, and of the longest one without blanks
+	natives                NativeFilter
+}
+
+// NativeLettersMin is how many characters a name of one East Asian word has at least if it is looked for
+// inside a longer word; more than a person's name has.
+const NativeLettersMin = 5
+
+// NativeFilter has a bit for the first NativeLettersMin characters of each form of East Asian letters, so that
+// most places inside a word are passed over after one look.
+type NativeFilter [nativeFilterBits / 64]uint64
+
+const nativeFilterBits = 1 << 15
+
+func nativeBit(begins []byte) uint64 { return perfect.KeyOf(begins).Print() % nativeFilterBits }
+
+func (f *NativeFilter) note(key []byte) {
+	bit := nativeBit(text.CutLetters(key, NativeLettersMin))
+	f[bit/64] |= 1 << (bit % 64)
+}
+
+// MayBegin reports whether a form may begin with these characters, NativeLettersMin of them.
+func (f *NativeFilter) MayBegin(begins []byte) bool {
+	bit := nativeBit(begins)
+	return f[bit/64]>>(bit%64)&1 != 0
 }
 
 type Span struct{ Start, End int }
@@ -61,8 +85,11 @@ func (m *FormMaker) giveKey(form ExactForm, key []byte) {
 	}
 	m.seen = append(m.seen, hash.Print())
 	m.longest = max(m.longest, len(key))
-	if text.NativeLetters(key) > 0 {
+	if letters := text.NativeLetters(key); letters > 0 {
 		m.longestNative = max(m.longestNative, len(key))
+		if letters >= NativeLettersMin {
+			m.natives.note(key)
+		}
 	}
 	m.emit(form, hash)
 }

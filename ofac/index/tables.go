@@ -42,6 +42,7 @@ type Tables struct {
 	// Bytes of the longest form of a name, and of the longest one in a script without blanks.
 	// No longer run of a query can be one of the forms.
 	LongestForm, LongestNative int
+	Natives                    NativeFilter // The beginnings of such forms.
 }
 
 // Counts says how much a list holds.
@@ -82,8 +83,9 @@ func (x *Tables) Size() int {
 	} {
 		total += 4 * len(numbers)
 	}
-	total += 4*len(l.neighbourRows) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size() + 8*len(x.Pairs.blocks)
+	total += 4*(len(l.neighbourRows)+len(l.ordinary.offsets)+len(l.ordinary.rows)) + len(l.ordinary.slips) + x.wallets.Size() + x.forms.Size() + l.hash.Size() + x.identifierForms.Size() + 8*len(x.Pairs.blocks)
 	const entityBytes, nameBytes, partBytes, addressBytes, factBytes, wordBytes, deletionBytes, taxBytes, identifierBytes, furtherBytes, derivedBytes = 40, 32, 8, 16, 12, 36, 8, 12, 12, 16, 72
+	total += 8 * len(x.Natives)
 	total += furtherBytes*len(x.further) + 8*len(x.ends) + derivedBytes*len(x.derived)
 	return total + entityBytes*len(x.entities) + nameBytes*len(x.names) + partBytes*len(x.parts) + addressBytes*len(x.addresses) +
 		factBytes*len(x.Facts) + wordBytes*len(l.records) + deletionBytes*(len(l.deletionRows)+len(l.abjadRows)) + taxBytes*len(x.taxes) + identifierBytes*len(x.identifiers)

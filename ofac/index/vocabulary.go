@@ -37,6 +37,8 @@ type NameToken struct {
 	Part   NamePart
 	last   bool // no other word of the name follows
 	Begins uint8
+
+	Syllable bool // It is one Chinese or Korean syllable.
 }
 
 // TokenLast is the flag of the last word of a name; it shares a byte with the part.
@@ -45,27 +47,40 @@ const TokenLast = 0x80
 // BeginsInitial replaces the first letter when the word has only one letter.
 const BeginsInitial = 0x3F
 
+// BeginsJoin is the flag in WordLayer.Begins of a word that is several words of some name, written as one.
+const BeginsJoin = 0x80
+
 const WeightBits = 14 // holds the bits of any word
 
 // TokenRow is a NameToken packed in eight bytes, from the lowest bit: bits, word, first,
-// count, part with TokenLast, first letter.
+// count with tokenSyllable, part with TokenLast, first letter.
 type TokenRow uint64
+
+// tokenSyllable is the flag of a word that is one syllable; it shares a byte with the count.
+const tokenSyllable = 0x80
 
 func (t *NameToken) packRow() TokenRow {
 	part := uint64(t.Part)
 	if t.last {
 		part |= TokenLast
 	}
-	return TokenRow(uint64(t.Word<<WeightBits|uint32(t.Weight)) | uint64(t.First)<<32 | uint64(t.Count)<<40 | part<<48 | uint64(t.Begins)<<56)
+	count := uint64(t.Count)
+	if t.Syllable {
+		count |= tokenSyllable
+	}
+	return TokenRow(uint64(t.Word<<WeightBits|uint32(t.Weight)) | uint64(t.First)<<32 | count<<40 | part<<48 | uint64(t.Begins)<<56)
 }
 
 // Part is the part of the row's word.
 func (r TokenRow) Part() NamePart { return NamePart(r >> 48 & 0x7F) }
 
+// Count is how many words of the name the row covers.
+func (r TokenRow) Count() int32 { return int32(r >> 40 & (tokenSyllable - 1)) }
+
 func (r TokenRow) Read() NameToken {
 	return NameToken{
 		Word: uint32(r) >> WeightBits, Weight: int32(r & (1<<WeightBits - 1)),
-		First: uint8(r >> 32), Count: uint8(r >> 40), Part: NamePart(r >> 48 & 0x7F), last: r>>48&TokenLast != 0, Begins: uint8(r >> 56),
+		First: uint8(r >> 32), Count: uint8(r>>40) &^ tokenSyllable, Syllable: r>>40&tokenSyllable != 0, Part: NamePart(r >> 48 & 0x7F), last: r>>48&TokenLast != 0, Begins: uint8(r >> 56),
 	}
 }
 
@@ -205,6 +220,7 @@ func (b *builder) fileWords() error {
 	l.noteHolders()
 	l.noteRemainders()
 	b.findNeighbours(v)
+	b.findOrdinary()
 	return nil
 }
 
@@ -248,6 +264,7 @@ func (b *builder) fileTokens(v *vocabulary) error {
 		for i, raw := range words {
 			token := NameToken{Word: v.wordOf[raw.text], First: raw.first, Count: raw.count, Part: raw.part, last: i+1 == len(words)}
 			word := &b.Words.records[token.Word]
+			token.Syllable = word.Flags&WordSyllable != 0
 			token.Weight, token.Begins = word.BitsOf(person), word.begins
 			if len(raw.text) == 1 {
 				token.Begins = BeginsInitial

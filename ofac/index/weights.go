@@ -1,10 +1,7 @@
 package index
 
 import (
-	_ "embed"
 	"math/bits"
-	"strconv"
-	"strings"
 
 	"railguard/ofac/text"
 )
@@ -15,55 +12,6 @@ import (
 
 // Bit is one bit in the numbers of the matcher, which are hundredths.
 const Bit = 100
-
-//go:embed people.txt
-var peopleTable string
-
-//go:embed frequent.txt
-var frequentTable string
-
-//go:embed companies.txt
-var companiesTable string
-
-var ordinaryPeople, ordinaryCompanies = readOrdinary(peopleTable + frequentTable), readOrdinary(companiesTable)
-
-// readOrdinary reads lines of a class and its words: one of 2 to the power of the class names has the
-// word. Of two classes of a word the one of more names counts.
-func readOrdinary(table string) map[string]int32 {
-	classes := map[string]int32{}
-	for line := range strings.Lines(table) {
-		words := strings.Fields(line)
-		class, err := strconv.Atoi(words[0])
-		if err != nil {
-			panic("ofac/index: a table of ordinary words has the line " + line)
-		}
-		for _, word := range words[1:] {
-			if known, ok := classes[word]; !ok || int32(class) < known {
-				classes[word] = int32(class)
-			}
-		}
-	}
-	return classes
-}
-
-// IsOrdinary tells whether ordinary names have the word.
-func IsOrdinary(word []byte) bool {
-	if _, ok := ordinaryPeople[string(word)]; ok {
-		return true
-	}
-	_, ok := ordinaryCompanies[string(word)]
-	return ok
-}
-
-// genericClass is the class up to which a word says hardly anything of a company.
-const genericClass = 6
-
-// IsGeneric tells whether a word says hardly anything of a company: one in some hundred has it, or it
-// names a business, a place of business or a domain.
-func IsGeneric(word []byte) bool {
-	class, ok := ordinaryCompanies[string(word)]
-	return ok && class <= genericClass || text.BusinessWords.Has(word) || text.PlaceWords.Has(word)
-}
 
 // BitsMost is the most that a word says, and PairLeast the least by which a name is bounded for each of
 // its words: an initial that fits says no more.
@@ -94,31 +42,47 @@ const (
 // WordBits returns how many bits the presence of a word says in the name of a person, or of something
 // else. entries is how many of all listed entries have it.
 func WordBits(word []byte, entries, all uint32, person bool) int32 {
-	table, most := ordinaryCompanies, int32(unseenMost)
+	o, most := OrdinaryOf(word), int32(unseenMost)
+	class := o.other
 	if person {
-		table = ordinaryPeople
+		class = o.person
 	}
 	if entries > 1 {
 		most = min(most, int32((int64(log2Fixed(max(all, listedLeast)))-int64(log2Fixed(entries)))*Bit>>16)+listedBonus)
 	}
-	if class, ok := table[string(word)]; ok {
-		most = min(most, class*Bit+Bit/2)
-	} else {
-		most = min(most, unseenBits+unseenLetter*int32(text.LetterCount(word)-unseenLetters))
+	return max(min(most, classBits(word, class), formalBits(word, entries > 0)), GrammarBits/2)
+}
+
+// UnlistedBits returns WordBits of a word that no listed entry has, in the name of a person and of something
+// else.
+func UnlistedBits(word []byte, o Ordinary) (person, other int32) {
+	most := min(unseenMost, formalBits(word, false))
+	return max(min(most, classBits(word, o.person)), GrammarBits/2), max(min(most, classBits(word, o.other)), GrammarBits/2)
+}
+
+// classBits returns the bits of a word of a class of ordinary names, 0 if it is in none.
+func classBits(word []byte, class int32) int32 {
+	if class != 0 {
+		return class*Bit + Bit/2
 	}
+	return unseenBits + unseenLetter*int32(text.LetterCount(word)-unseenLetters)
+}
+
+// formalBits returns the most that a word says because of what it is: an article, a legal form, a title.
+func formalBits(word []byte, listed bool) int32 {
 	switch {
 	case text.FunctionWords.Has(word):
-		most = min(most, GrammarBits)
-	case text.IsLegalWord(word, entries > 0):
-		most = min(most, legalBits)
+		return GrammarBits
+	case text.IsLegalWord(word, listed):
+		return legalBits
 	case text.GenericWords.Has(word):
-		most = min(most, groupBits)
+		return groupBits
 	case text.TitleWords.Has(word):
-		most = min(most, titleBits)
+		return titleBits
 	case len(word) == 1:
-		most = min(most, letterBits)
+		return letterBits
 	}
-	return max(most, GrammarBits/2)
+	return unseenMost
 }
 
 // log2Fixed returns log2(n) in 1/65536, for n > 0. It uses integers only, so it is the same

@@ -16,6 +16,7 @@ type WordLayer struct {
 	ids                      []uint32 // Ids of words, by slot of the hash table.
 	neighbourOffsets         []uint32
 	neighbourRows            []neighbourRow
+	ordinary                 ordinaryNear
 	deletionOffsets          []uint32
 	deletionRows             []deletionRow
 	abjadRows                []abjadRow
@@ -167,6 +168,9 @@ func (l *WordLayer) Near(f *Finder, word *text.SpelledWord) []neighbour {
 	f.seekWord(word)
 	return l.nearSought(f, word)
 }
+
+// Seek computes the forms of a word for Slips.
+func (f *Finder) Seek(word *text.SpelledWord) { f.seekWord(word) }
 
 // seekWord starts the search for a word: it computes the hashes of all forms under which it
 // is looked up.

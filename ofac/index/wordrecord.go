@@ -86,7 +86,10 @@ func (l *WordLayer) noteHolders() {
 			if token.Count == 1 {
 				weight += max(token.Weight, PairLeast)
 			}
-			l.Begins[token.Word] = token.pairLetter()
+			l.Begins[token.Word] = l.Begins[token.Word]&BeginsJoin | token.pairLetter()
+			if token.Count > 1 {
+				l.Begins[token.Word] |= BeginsJoin
+			}
 			person = person || token.Part != PartNone
 			letters |= LetterBit(token.pairLetter())
 			last = token.last
@@ -109,6 +112,9 @@ func (x *Tables) WithoutNotes() Tables {
 	whole := *x
 	whole.beginnings = make([]beginnings, len(x.beginnings))
 	whole.Words.remainders = nil
+	for i := range whole.Natives {
+		whole.Natives[i] = ^uint64(0)
+	}
 	whole.Words.holders = slices.Clone(x.Words.holders)
 	for i := range whole.Words.holders {
 		whole.Words.holders[i] |= Holder(1<<32-1)<<holderLettersAt | holderWeightMost<<holderWeightAt

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTokenRow(t *testing.T) {
-	want := NameToken{Word: vocabularyMax - 1, Weight: text.ScoreOne, First: 23, Count: 3, Part: PartHalf, last: true, Begins: BeginsInitial}
+	want := NameToken{Word: vocabularyMax - 1, Weight: text.ScoreOne, First: 23, Count: 3, Part: PartHalf, last: true, Begins: BeginsInitial, Syllable: true}
 	row := want.packRow()
 	require.Equal(t, want, row.Read())
 	require.Equal(t, NameToken{Count: 1}, (&NameToken{Count: 1}).packRow().Read())

@@ -16,6 +16,13 @@ type sideBound struct {
 	least int32 // The least bits that count.
 }
 
+// aloneBound is what a word of the query says against a name in which it has no pair.
+type aloneBound struct {
+	lost    int32 // The least bits that it costs.
+	telling bool  // It contradicts a word that the name has alone.
+	spoils  bool  // The names are not the same as wholes.
+}
+
 func sideOf(person bool) int {
 	if person {
 		return 0
@@ -36,8 +43,10 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 	if c.forms.Kin() != 0 {
 		c.most[1].form = n.formSame
 	}
+	c.pays = false
 	for i := range c.count {
 		w := &c.list[i]
+		c.pays = c.pays || w.payment
 		w.loosely = 1 << index.BeginsInitial
 		switch {
 		case len(c.textOf(i)) == 1:
@@ -47,10 +56,40 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 		}
 		c.loosely |= w.loosely
 		w.letters = w.marked | uint32(w.loosely) | uint32(w.loosely>>32)
-		w.most = [2]int32{index.BitsMost, index.BitsMost}
-		if (w.known || w.ordinary) && !w.joined && !w.abjad { // It says no more than it does as a word of its own.
+		switch {
+		case (w.known || w.ordinary) && !w.joined && !w.abjad: // It says no more than it does as a word of its own.
 			w.most = [2]int32{max(w.bitsPerson, n.initial), max(w.bitsOther, n.initial)}
+		case w.several: // Its pair may be several words, so that only the weight of the name bounds them.
+			w.most = [2]int32{index.BitsMost * index.NameTokensMax, index.BitsMost * index.NameTokensMax}
+		default:
+			w.most = [2]int32{index.BitsMost, index.BitsMost}
 		}
+		c.boundSurplus(i)
+	}
+}
+
+// boundSurplus notes what is lost if word i of the query has no pair in the name of a person, or of something
+// else. See saysNothing, surplusOfPerson and surplusOfOther.
+func (c *scorer) boundSurplus(i int) {
+	n, w := c.numbers, &c.list[i]
+	w.alone = [2]aloneBound{}
+	if w.repeated || w.payment || w.weight <= index.GrammarBits && !w.initial {
+		return
+	}
+	w.alone[1] = aloneBound{telling: true, spoils: !w.generic}
+	if w.generic {
+		w.alone[1].lost = n.surplusGeneric
+	}
+	if w.title {
+		return
+	}
+	w.alone[0] = aloneBound{telling: true, spoils: true}
+	switch {
+	case w.generic:
+	case (i == 0 || i == c.count-1) && !w.initial && !w.patronymic:
+		w.alone[0].lost = n.surplusOutside // It stands between no two others.
+	default:
+		w.alone[0].lost = min(n.surplusBetween, n.surplusOutside)
 	}
 }
 
@@ -58,14 +97,15 @@ func (c *scorer) boundScore(l *index.WordLayer, q *Query) {
 // it.
 func (c *scorer) noteLetters(l *index.WordLayer) {
 	for i := range c.count {
-		c.list[i].marked, c.list[i].joined = 0, false
+		c.list[i].marked, c.list[i].joined, c.list[i].several = 0, false, false
 	}
 	for k := range c.marks {
-		bit, mask := index.LetterBit(l.Begins[c.marks[k].word]), c.marks[k].mask
+		begins, mask := l.Begins[c.marks[k].word], c.marks[k].mask
+		bit, several := index.LetterBit(begins), begins&index.BeginsJoin != 0
 		for joined := mask&(mask-1) != 0; mask != 0; mask &= mask - 1 {
 			w := &c.list[bits.TrailingZeros32(mask)]
 			w.marked |= bit
-			w.joined = w.joined || joined
+			w.joined, w.several = w.joined || joined, w.several || several
 		}
 	}
 }
@@ -74,26 +114,28 @@ func (c *scorer) noteLetters(l *index.WordLayer) {
 // no more than its words do, and no more than those words of the query that may have a pair in it.
 func (c *scorer) mayMean(h index.Holder) bool {
 	letters, side := h.Letters(), sideOf(h.Person())
-	seen, said := int32(0), int32(0)
+	bound := &c.most[side]
+	seen, said, lost, whole := int32(0), int32(0), int32(0), bound.whole
 	for i := range c.count {
 		w := &c.list[i]
 		if letters&w.letters != 0 {
 			said += w.most[side]
+		} else if lost += w.alone[side].lost; w.alone[side].spoils {
+			whole = 0
 		}
 		if letters&w.marked != 0 {
 			seen += w.weight
 		}
 	}
-	bound := &c.most[side]
-	return seen >= c.enough && min(said, h.Weight())+bound.whole+bound.form >= bound.least
+	return seen >= c.enough && min(said, h.Weight())+whole-lost+bound.form >= bound.least
 }
 
 // mayReach reports, from the marks alone, whether a listed name can match enough of the
 // query, and whether its evidence can reach the threshold if every word that may be matched
 // were equal. It also returns how many rows the words take.
 func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
-	reach, said, length := uint32(0), int32(0), 0
-	lacking, joined, sawLast, whole := int32(0), false, false, true
+	reach, said, length, letters := uint32(0), int32(0), 0, uint64(0)
+	lacking, lacks, joined, sawLast := int32(0), int32(0), false, false
 	for last := false; !last; {
 		row := tokens[length]
 		length++
@@ -102,12 +144,13 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		if begins := uint8(row >> 56); row&(1<<index.WeightBits-1) > index.GrammarBits || begins == index.BeginsInitial {
 			letter <<= begins & 63 // See index.NameToken.pairLetter.
 		}
+		letters |= letter
 		marked := c.marked.Has(uint32(row) >> index.WeightBits)
 		if marked {
 			reach |= c.heads[uint32(row)>>index.WeightBits].reach
 		}
 		bits, part := int32(row&(1<<index.WeightBits-1)), row.Part()
-		switch count := int32(uint8(row >> 40)); {
+		switch count := row.Count(); {
 		case count > 1:
 			if marked {
 				joined, said = true, said+count*index.BitsMost
@@ -116,7 +159,7 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 		case marked || letter&c.loosely != 0:
 			said += max(bits, c.numbers.initial)
 		case bits > index.GrammarBits:
-			whole = false
+			lacks++
 			lacking += c.numbers.leastLack(part, bits, sawLast)
 		}
 		sawLast = sawLast || part == index.PartLast && bits > index.GrammarBits
@@ -124,12 +167,28 @@ func (c *scorer) mayReach(tokens []index.TokenRow) (int, bool) {
 	if c.weightOf(reach) < c.enough {
 		return length, false
 	}
-	side := &c.most[sideOf(tokens[0].Part() != index.PartNone)]
-	room := side.whole + side.form
-	if !whole && !joined {
-		room = side.form - lacking
+	side := sideOf(tokens[0].Part() != index.PartNone)
+	bound := &c.most[side]
+	room, alone, whole := bound.form, int32(0), lacks == 0 || joined
+	for i := range c.count {
+		if w := &c.list[i]; reach>>i&1 == 0 && letters&w.loosely == 0 {
+			room -= w.alone[side].lost
+			whole = whole && !w.alone[side].spoils
+			if w.alone[side].telling {
+				alone++
+			}
+		}
 	}
-	return length, said+room >= side.least
+	switch {
+	case whole:
+		room += bound.whole
+	case joined: // The words that seem to lack may be part of the join.
+	case side == 0 && c.pays: // A word of the payment may stand between.
+		room -= lacking
+	default:
+		room -= lacking + min(lacks, alone)*c.numbers.contradiction
+	}
+	return length, said+room >= bound.least
 }
 
 // leastLack is the least that a telling word of a listed name costs if the query lacks it.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"railguard/ofac/index"
+	listed "railguard/ofac/list"
 	"railguard/ofac/listtest"
 	"railguard/ofac/text"
 )
@@ -41,13 +42,21 @@ func boundsChangeNothing(t *testing.T, list *Index, names []string, random *rand
 	read := &Index{Tables: list.WithoutNotes()}
 	for i := range count {
 		name := names[random.IntN(len(names))]
-		switch random.IntN(3) {
+		switch random.IntN(5) {
 		case 0:
 			name = ways[kinds[random.IntN(len(kinds))]](name, random)
 		case 1: // words of two names, for near matches
 			words, others := strings.Fields(name), strings.Fields(names[random.IntN(len(names))])
 			words[random.IntN(len(words))] = others[random.IntN(len(others))]
 			name = strings.Join(words, " ")
+		case 2: // two words written as one, with a slip, beside a word of another name
+			if words := strings.Fields(name); len(words) > 1 && len(words[0]) > 2 {
+				others := strings.Fields(names[random.IntN(len(names))])
+				name = others[0] + " " + words[0][:len(words[0])-1] + words[1]
+			}
+		case 3: // words of a payment, of business and titles around a word or two
+			words, beside := strings.Fields(name), []string{"invoice", "bank", "mr", "dubai", "trading", "x", "for", "the", "petrovich", "company"}
+			name = beside[random.IntN(len(beside))] + " " + words[0] + " " + beside[random.IntN(len(beside))] + " " + words[len(words)-1]
 		}
 		q := Query{Name: name, Type: PartyType(i % 4), NonSDNPossible: i%8 < 4, WeakAliases: i%16 < 8}
 		if i%5 == 0 {
@@ -103,4 +112,47 @@ func TestBeginningsPassOverNothing(t *testing.T) {
 		}
 	}
 	require.Greater(t, found, 1000)
+}
+
+// The summary of the beginnings of names in scripts without blanks skips no name inside a longer word: the
+// matches are those of a search that tries every place.
+func TestNativeBeginningsPassOverNothing(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(23, 24))
+	write := func(letters int) string {
+		first := []rune{0x4E00, 0x30A1, 0xAC00}[random.IntN(3)]
+		word := make([]rune, letters)
+		for i := range word {
+			word[i] = first + rune(random.IntN(60))
+		}
+		return string(word)
+	}
+	var entities []listed.Entity
+	var names []string
+	for i := range 400 {
+		names = append(names, write(3+random.IntN(9)))
+		entities = append(entities, listtest.Named(uint32(i+1), listed.Company, listed.ListSDN, names[i]))
+	}
+	list, scratch, other, matched := mustBuild(t, entities), NewScratch(), NewScratch(), 0
+	every := &Index{Tables: list.WithoutNotes()}
+	for range 3000 {
+		name := []rune(names[random.IntN(len(names))])
+		q := Query{Name: write(random.IntN(8)) + string(name[:len(name)-random.IntN(2)]) + write(random.IntN(60)), NonSDNPossible: true}
+		want := slices.Clone(every.Screen(&q, other).Matches)
+		require.Equal(t, want, slices.Clone(list.Screen(&q, scratch).Matches), q.Name)
+		matched += min(len(want), 1)
+	}
+	require.Greater(t, matched, 500)
+}
+
+// A word that is spelt like two listed words written as one may say more than a word says at most.
+func TestBoundsKnowOfJoinedWords(t *testing.T) {
+	t.Parallel()
+	list := mustBuild(t, []listed.Entity{listtest.Named(1, listed.Individual, listed.ListSDN, "ABD ZIMMERLUND")})
+	scratch, every := NewScratch(), NewScratch()
+	every.scorer.unbounded = true
+	q := Query{Name: "Brown Abdzimerlund"}
+	want := list.Screen(&q, every).Outcome
+	require.Equal(t, Possible, want)
+	require.Equal(t, want, list.Screen(&q, scratch).Outcome)
 }

@@ -23,7 +23,7 @@ const (
 	containedWithForm   = 4  // Letters that a listed name needs if it is found together with its legal form.
 	containedHitsMax    = 1024
 
-	containedNativeMin = 5  // Characters of an East Asian name of one word; more than a person's name has.
+	containedNativeMin = index.NativeLettersMin
 	nativeReadMax      = 64 // Characters that are read of a word in a script without blanks.
 )
 
@@ -119,8 +119,10 @@ func (x *Index) insideNative(word []byte, all int, forms text.FormSet, q *Query,
 	}
 	first, read := len(s.hits), text.CutLetters(word, nativeReadMax)
 	for i := 0; i < len(read); {
-		letters := 0
-		for k := i; k < len(read) && len(s.hits)-first <= containedHitsMax; {
+		letters, begins := 0, text.CutLetters(read[i:], containedNativeMin)
+		s.steps += len(begins)
+		may := x.Natives.MayBegin(begins)
+		for k := i; may && k < len(read) && len(s.hits)-first <= containedHitsMax; {
 			_, size := utf8.DecodeRune(read[k:])
 			if k += size; k-i > x.LongestNative {
 				break

@@ -35,17 +35,26 @@ func (x *Index) findExact(name string, q *Query, s *Scratch) {
 }
 
 // readAlike reads the name a second time, with words of look-alike letters as Latin ("РАУ"
-// as PAY). It returns false when both readings are the same.
+// as PAY), into the maker. It returns false when both readings are the same.
 func (s *Scratch) readAlike(name string) bool {
-	if !text.HasForeign(name) {
+	words, ok := s.alikeWords(name)
+	if !ok || bytes.Equal(words, s.maker.Words) {
 		return false
 	}
-	s.other = text.AppendWords(s.other[:0], name, true)
-	if bytes.Equal(s.other, s.maker.Words) {
-		return false
-	}
-	s.maker.Words, s.other = s.other, s.maker.Words
+	s.maker.Words = append(s.maker.Words[:0], words...)
 	return true
+}
+
+// alikeWords returns the words of a name with look-alike letters as Latin, valid until it is asked for another
+// name. It returns false when no letter is one. The exact forms and the possible matches share one reading.
+func (s *Scratch) alikeWords(name string) (words []byte, ok bool) {
+	if !s.alike.read || s.alike.name != name {
+		s.alike.name, s.alike.read, s.alike.has = name, true, text.HasForeign(name)
+		if s.alike.has {
+			s.alike.words = text.AppendWords(s.alike.words[:0], name, true)
+		}
+	}
+	return s.alike.words, s.alike.has
 }
 
 // exactWords looks up the forms of the words in the maker: as written, with legal forms in

@@ -25,7 +25,7 @@ const (
 // Memo finds the listed names of two words or more that a text holds. The text may say anything of
 // them, so that no match is harder than Possible.
 func (x *Index) Memo(q *Query, s *Scratch) Result {
-	s.hits, s.cut = s.hits[:0], false
+	s.hits, s.cut, s.alike.read = s.hits[:0], false, false
 	s.maker.Steps, s.scorer.finder.Steps = 0, 0
 	name := q.Name
 	if len(name) > memoBytesMax {

@@ -57,8 +57,9 @@ const (
 	wholeCount
 )
 
-// weighEvidence returns the sum of the evidence, in hundredths of a bit.
-func (m *comparison) weighEvidence(c *scorer, l *index.WordLayer, record *index.NameRecord, kind list.EntityType, party PartyType) int32 {
+// weighEvidence returns the sum of the evidence but for what the party's kind and legal form say, in
+// hundredths of a bit.
+func (m *comparison) weighEvidence(c *scorer) int32 {
 	n, person := m.numbers, m.isPerson()
 	total := int32(0)
 	for k := range m.taken {
@@ -75,7 +76,7 @@ func (m *comparison) weighEvidence(c *scorer, l *index.WordLayer, record *index.
 		m.lackOfOther()
 		m.surplusOfOther(c)
 	}
-	m.weighWhole(c, record, kind, party)
+	m.weighWhole()
 	for i := range c.count {
 		total -= m.queryLost[i]
 	}
@@ -89,7 +90,7 @@ func (m *comparison) weighEvidence(c *scorer, l *index.WordLayer, record *index.
 }
 
 // weighWhole fills in what the names say as wholes.
-func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.EntityType, party PartyType) {
+func (m *comparison) weighWhole() {
 	n, person := m.numbers, m.isPerson()
 	lacking, added := m.missing.telling, m.surplus.telling
 	switch {
@@ -105,12 +106,17 @@ func (m *comparison) weighWhole(c *scorer, record *index.NameRecord, kind list.E
 	case !person && m.surplus.brand == 0 && m.lowest >= text.SameSpelling:
 		m.whole[wholeGeneric] = n.wholeGeneric
 	}
+}
+
+// addParty adds to the sum what the kind and the legal form of the listed party say.
+func (m *comparison) addParty(c *scorer, record *index.NameRecord, kind list.EntityType, party PartyType) {
 	if kind != list.Individual && c.forms.Kin() != 0 && c.forms.Kin() == record.Forms.Kin() {
-		m.whole[wholeForm] = n.formSame
+		m.whole[wholeForm] = m.numbers.formSame
 	}
 	if party == PartyIndividual && kind != list.Individual {
-		m.whole[wholeParty] = -n.otherParty
+		m.whole[wholeParty] = -m.numbers.otherParty
 	}
+	m.sum += m.whole[wholeForm] + m.whole[wholeParty]
 }
 
 // gainOf returns the bits of one pair.
@@ -319,6 +325,9 @@ func (m *comparison) matchInitials(c *scorer, l *index.WordLayer) {
 			if m.listed&(1<<k) != 0 || m.tokens[k].Part == index.PartLast && !m.secondLast(k) {
 				continue
 			}
+			if len(written) != 1 && m.tokens[k].Begins != index.BeginsInitial {
+				continue // Neither is an initial.
+			}
 			record := l.Word(m.tokens[k].Word)
 			word := l.TextOf(&record)
 			if word[0] == written[0] && (len(written) == 1 || len(word) == 1) {
@@ -345,9 +354,9 @@ func (m *comparison) secondLast(k int) bool {
 // parts.
 func (m *comparison) isPerson() bool { return m.tokens[0].Part != index.PartNone }
 
-// computeScores returns the review and the strict score of a listed name whose words were paired.
-func (m *comparison) computeScores(c *scorer, l *index.WordLayer, record *index.NameRecord, kind list.EntityType, party PartyType) (score, strict int32) {
-	m.sum = m.weighEvidence(c, l, record, kind, party)
+// computeScores returns the review and the strict score of a listed name whose words were paired and weighed.
+func (m *comparison) computeScores(c *scorer, record *index.NameRecord, kind list.EntityType, party PartyType) (score, strict int32) {
+	m.addParty(c, record, kind, party)
 	switch {
 	case kind >= list.Vessel && (m.lowest < joinSimilarity || m.surplus.telling > 0 || m.missing.telling > 0):
 		return 0, 0 // A ship's name is any word, so it must be equal.

@@ -12,25 +12,28 @@ type queryWord struct {
 	start, end   uint16 // bytes of scorer.words
 	fold, folded uint16 // bytes of scorer.folds: its spelling fold
 	weight       int32
-	whole        int32 // its weight if it were not a payment word
-	payment      bool  // a word about the payment, not of the name
-	known        bool  // a whole word of some listed name
-	ordinary     bool  // A word of ordinary names.
-	abjad        bool  // It is written without vowels; its listed readings say how much it says.
-	generic      bool  // A place or a kind of business.
+	whole        int32          // its weight if it were not a payment word
+	payment      bool           // a word about the payment, not of the name
+	known        bool           // a whole word of some listed name
+	ordinary     bool           // A word of ordinary names,
+	common       index.Ordinary // and what their tables say of it.
+	abjad        bool           // It is written without vowels; its listed readings say how much it says.
+	generic      bool           // A place or a kind of business.
 	patronymic   bool
 	repeated     bool // An earlier word is the same.
 	joined       bool // A listed word is close to it and its neighbour as one.
+	several      bool // It is close to several listed words written as one.
 	bitsPerson   int32
 	bitsOther    int32
-	initial      bool     // one letter
-	title        bool     // a title, not part of the name
-	syllable     bool     // one Chinese or Korean syllable
-	loosely      uint64   // first letters of listed words with which it may be paired although it is not marked with them
-	marked       uint32   // first letters of the listed words it is close to
-	letters      uint32   // First letters of all listed words with which it may be paired.
-	most         [2]int32 // The most that its pair says: in the name of a person, of something else.
-	begins       uint8    // first letter of the fold, 0 if the word is too short to be compared loosely
+	initial      bool          // one letter
+	title        bool          // a title, not part of the name
+	syllable     bool          // one Chinese or Korean syllable
+	loosely      uint64        // first letters of listed words with which it may be paired although it is not marked with them
+	marked       uint32        // first letters of the listed words it is close to
+	letters      uint32        // First letters of all listed words with which it may be paired.
+	most         [2]int32      // The most that its pair says: in the name of a person, of something else.
+	alone        [2]aloneBound // What it says against such a name if it has no pair in it.
+	begins       uint8         // first letter of the fold, 0 if the word is too short to be compared loosely
 	textBag      text.LetterBag
 	foldBag      text.LetterBag
 	listed       bool // word is its id among the listed words, including joins
@@ -68,6 +71,7 @@ type scorer struct {
 	paid      int32        // weight of those that are words of the payment
 	enough    int32        // the weight that a name must match
 	most      [2]sideBound // What names can reach at most: of persons, of others.
+	pays      bool         // Some word is of the payment.
 	loosely   uint64       // first letters of listed words with which some query word may be paired although it is not marked
 	forms     text.FormSet
 	finder    index.Finder
@@ -117,12 +121,9 @@ func (x *Index) findPossible(name string, q *Query, s *Scratch) bool {
 		c.words, s.other = handle, c.words
 		truncated = x.possibleWords(q, s) || truncated
 	}
-	if text.HasForeign(name) {
-		s.other = text.AppendWords(s.other[:0], name, true)
-		if !bytes.Equal(s.other, c.words) {
-			c.words, s.other = s.other, c.words
-			truncated = x.possibleWords(q, s) || truncated
-		}
+	if alike, ok := s.alikeWords(name); ok && !bytes.Equal(alike, c.words) {
+		c.words, s.other = append(s.other[:0], alike...), c.words
+		truncated = x.possibleWords(q, s) || truncated
 	}
 	if kana, ok := text.AppendKana(s.other[:0], name); ok {
 		c.words, s.other, c.sounds = kana, c.words, true
@@ -224,6 +225,7 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 	if len(written) >= text.LooseLettersMin && !w.abjad {
 		w.begins = c.folds[w.fold]
 	}
+	ordinary := index.OrdinaryOf(written)
 	var record index.WordRecord
 	if w.word, w.listed = l.Find(written); w.listed {
 		record = l.Word(w.word)
@@ -233,10 +235,11 @@ func (c *scorer) addWord(l *index.WordLayer, token *text.Token, optional bool) {
 		w.bitsPerson, w.bitsOther = int32(record.Person), int32(record.Other)
 	} else {
 		w.syllable, w.group = text.IsSyllable(written), text.GroupOf(written)
-		w.bitsPerson, w.bitsOther = index.WordBits(written, 0, 0, true), index.WordBits(written, 0, 0, false)
+		w.bitsPerson, w.bitsOther = index.UnlistedBits(written, ordinary)
 	}
-	w.ordinary, w.weight = index.IsOrdinary(written), min(w.bitsPerson, w.bitsOther)
-	w.generic, w.patronymic, w.repeated = index.IsGeneric(written), text.IsPatronymic(written), c.isRepeated(written)
+	w.common = ordinary
+	w.ordinary, w.weight = ordinary.Known(), min(w.bitsPerson, w.bitsOther)
+	w.generic, w.patronymic, w.repeated = ordinary.IsGeneric(written), text.IsPatronymic(written), c.isRepeated(written)
 	switch {
 	case optional:
 		w.weight = optionalWeight
@@ -309,6 +312,19 @@ func (c *scorer) markWord(l *index.WordLayer, i int) {
 			near := row.Read()
 			c.addMark(near.Word, 1<<i, near.Similarity)
 		}
+	case w.common.Known():
+		rows, slips := l.NearOrdinary(w.common)
+		for _, row := range rows {
+			near := row.Read()
+			c.addMark(near.Word, 1<<i, near.Similarity)
+		}
+		c.finder.Steps += len(rows)
+		if slips {
+			word := c.wordOf(i)
+			c.finder.Seek(&word)
+			c.markSlip(l, i)
+		}
+		c.markSeenAs(l, i)
 	default:
 		word := c.wordOf(i)
 		for _, near := range l.Near(&c.finder, &word) {

@@ -26,6 +26,9 @@ func (c *scorer) markSeenAs(l *index.WordLayer, i int) {
 	for _, alike := range printedAlike {
 		for side := range alike {
 			from, to, times := alike[side], alike[1-side], 0
+			if bag := text.BagOf([]byte(from)).Once; c.list[i].textBag.Once&bag != bag {
+				continue // The word lacks one of the letters.
+			}
 			for at := 0; at+len(from) <= len(word) && tries < seenAsMax; at++ {
 				if string(word[at:at+len(from)]) != from {
 					continue

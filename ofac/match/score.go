@@ -73,10 +73,14 @@ func (x *Index) scoreName(first uint32, q *Query, s *Scratch) {
 		m.matchInitials(c, &x.Words)
 	}
 	m.countPairs()
+	m.sum = m.weighEvidence(c)
+	if bound := &c.most[sideOf(m.isPerson())]; m.sum+bound.form < bound.least {
+		return // Whoever bears the name, it says too little.
+	}
 	name := x.Words.NameAt(first)
 	record := x.NameAt(name)
 	kind := x.EntityAt(record.Entity).Kind
-	score, strict := m.computeScores(c, &x.Words, &record, kind, q.Type)
+	score, strict := m.computeScores(c, &record, kind, q.Type)
 	if c.trace != nil {
 		c.trace.noteScore(name, score, c)
 	}
@@ -171,7 +175,7 @@ func (m *comparison) alignWords(tokens []index.TokenRow, c *scorer, l *index.Wor
 		token := row.Read()
 		if token.Count == 1 {
 			m.tokens[m.count], m.weights[m.count] = token, token.Weight
-			m.syllables = m.syllables || l.Word(token.Word).Flags&index.WordSyllable != 0
+			m.syllables = m.syllables || token.Syllable
 			m.count++
 		}
 		if c.marked.Has(token.Word) {

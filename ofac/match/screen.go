@@ -100,11 +100,20 @@ type hit struct {
 // formPossible is the form of a hit of the possible matcher.
 const formPossible = uint8(index.ExactFormCount)
 
+// alikeReading is the reading of a name with look-alike letters as Latin.
+type alikeReading struct {
+	name  string
+	words []byte
+	read  bool // It is the reading of this name,
+	has   bool // which has such letters.
+}
+
 // Scratch holds what one goroutine needs to screen names without allocating.
 // It may be used with any Index, by one call at a time.
 type Scratch struct {
 	maker   index.FormMaker
 	other   []byte // another reading of the words
+	alike   alikeReading
 	normal  []byte // the normal form of the query
 	whole   bool   // normal is the form of the whole query
 	hits    []hit
@@ -124,6 +133,7 @@ type Scratch struct {
 func NewScratch() *Scratch {
 	s := &Scratch{hits: make([]hit, 0, 256), other: make([]byte, 0, 1024), normal: make([]byte, 0, 1024)}
 	s.scorer.numbers = &shipped
+	s.alike.words = make([]byte, 0, 1024)
 	s.maker.Words, s.maker.Swap = make([]byte, 0, 1024), make([]byte, 0, 1024)
 	s.maker.Key, s.maker.Joint, s.maker.Spans = make([]byte, 0, 1024), make([]byte, 0, 1024), make([]index.Span, 0, 64)
 	s.scorer.finder.Room = make([]byte, 0, 4*text.WordBytesMax)
@@ -143,7 +153,7 @@ func (s *Scratch) Steps() int { return s.steps + s.maker.Steps + s.scorer.finder
 // then the possible matches. It is a pure function of the list's bytes and the
 // query, and its work is bounded whatever the name is.
 func (x *Index) Screen(q *Query, s *Scratch) Result {
-	s.hits, s.cut = s.hits[:0], false
+	s.hits, s.cut, s.alike.read = s.hits[:0], false, false
 	s.steps, s.maker.Steps, s.scorer.finder.Steps = 0, 0, 0
 	if x.Matcher() > MatcherVersion {
 		q = rehearseQuery(q)

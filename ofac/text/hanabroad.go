@@ -53,9 +53,22 @@ func foldHan(characters string) string {
 // HanWays are the ways to read the Han characters of a person's name besides pinyin.
 var HanWays = [...]*hanAbroad{readAbroad(koreanHan), readAbroad(cantoneseHan)}
 
+// hanTitle is how many characters a title has that stands behind a name; see withoutTitle.
+const hanTitle = 2
+
+// countHan counts the plain Han characters of a name. Each stays one character when the name is folded.
+func countHan(name string) (count int) {
+	for _, r := range name {
+		if r >= hanFirst && r <= hanLast {
+			count++
+		}
+	}
+	return count
+}
+
 // Speak returns a person's name read aloud, each character a word, and false if it has no such reading.
 func (h *hanAbroad) Speak(name string) (spoken string, ok bool) {
-	if !mayHaveHan(name) {
+	if !mayHaveHan(name) || countHan(name) > hanPersonMost+hanTitle {
 		return "", false
 	}
 	words := strings.Fields(string(AppendWords(nil, name, false)))

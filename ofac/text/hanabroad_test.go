@@ -46,3 +46,11 @@ func TestTablesOfHanAbroad(t *testing.T) {
 		}
 	}
 }
+
+// A Han character stays one when a name is folded, so that a name of many is known to be no person's before.
+func TestHanCharactersAreKept(t *testing.T) {
+	t.Parallel()
+	for r := rune(0x4E00); r <= 0x9FFF; r++ {
+		require.Equal(t, 1, utf8.RuneCount(AppendWords(nil, string(r), false)), "%q", r)
+	}
+}

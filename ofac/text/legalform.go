@@ -376,17 +376,17 @@ co end cie
 const formAdjectives = "open closed public private limited nonpublic non unlimited otkrytoe otkrytoye zakrytoe zakrytoye publichnoe publichnoye nepublichnoe nepublichnoye publichne privatne adkrytae zakrytae"
 
 // formIndex maps the first word of a phrase to the phrases, longest first.
-var formIndex = newLexicon(parseForms(formSource))
+var formIndex = NewLexicon(parseForms(formSource))
 
 // formsFrom returns the phrases that begin with a word.
 func formsFrom(word []byte) []formPhrase {
-	phrases, _ := formIndex.lookUp(word)
+	phrases, _ := formIndex.LookUp(word)
 	return phrases
 }
 
 // formSecond maps the second word to the long phrases that may stand anywhere. It finds
 // phrases whose first word is misspelt.
-var formSecond = newLexicon(secondWords(formIndex.words))
+var formSecond = NewLexicon(secondWords(formIndex.words))
 
 func secondWords(index map[string][]formPhrase) map[string][]formPhrase {
 	second := map[string][]formPhrase{}

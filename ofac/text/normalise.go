@@ -272,13 +272,6 @@ func bindsAcronym(name string, i int) bool {
 	return letters == 1
 }
 
-func decodeRune(name string, i int) (rune, int) {
-	if c := name[i]; c < utf8.RuneSelf {
-		return rune(c), 1
-	}
-	return utf8.DecodeRuneInString(name[i:]) // a bad byte is U+FFFD, which is dropped
-}
-
 // appendWord folds the characters of one word.
 func appendWord(dst []byte, raw string, word *wordScan, lookAlike bool) []byte {
 	mixed := word.latin && (word.foreign || word.native) && !word.foreignMostly()

@@ -25,10 +25,24 @@ func WithoutPossessive(name string) (string, bool) {
 	return string(plain), plain != nil
 }
 
+// apostrophes are the signs that are written as one, and beginsApostrophe has the first byte of each.
+var (
+	apostrophes      = [...]string{"'", "’", "`", "´", "ʼ", "＇"}
+	beginsApostrophe = func() (first [256]bool) {
+		for _, apostrophe := range apostrophes {
+			first[apostrophe[0]] = true
+		}
+		return first
+	}()
+)
+
 // possessiveAt returns how many bytes of a possessive ending begin at i.
 func possessiveAt(name string, i int) int {
+	if !beginsApostrophe[name[i]] {
+		return 0
+	}
 	rest, size := name[i:], 0
-	for _, apostrophe := range [...]string{"'", "’", "`", "´", "ʼ", "＇"} {
+	for _, apostrophe := range apostrophes {
 		if strings.HasPrefix(rest, apostrophe) {
 			size = len(apostrophe)
 			break

@@ -323,11 +323,11 @@ type respelling struct {
 }
 
 // respellingOf maps a word to its group.
-var respellingOf = newLexicon(parseRespellings(respellingSource))
+var respellingOf = NewLexicon(parseRespellings(respellingSource))
 
 // GroupOf returns the group of a word, or 0 if it has none.
 func GroupOf(word []byte) uint32 {
-	known, _ := respellingOf.lookUp(word)
+	known, _ := respellingOf.LookUp(word)
 	return known.group
 }
 

@@ -11,7 +11,7 @@ func AppendSpelling(dst, word []byte) []byte {
 	if n := len(word); n > 3 && word[0] <= '9' && isOrdinal(word[n-2], word[n-1]) {
 		word = word[:n-2] // So 558th is read as 558.
 	}
-	if known, ok := respellingOf.lookUp(word); ok {
+	if known, ok := respellingOf.LookUp(word); ok {
 		return foldLetters(dst, known.first)
 	}
 	return foldLetters(dst, word)

@@ -110,7 +110,7 @@ func (t *TokenList) findMisspelt(words []byte, i int) *formPhrase {
 	if !t.Slips || i+2 >= t.Count || len(t.Word(words, i)) < slippedLetters {
 		return nil
 	}
-	list, _ := formSecond.lookUp(t.Word(words, i+1))
+	list, _ := formSecond.LookUp(t.Word(words, i+1))
 	for k := range list {
 		if t.matchesPhrase(words, i, list[k].words) {
 			return &list[k]

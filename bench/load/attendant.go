@@ -128,10 +128,12 @@ func ServeHost(ctx context.Context, o HostOptions) error {
 	stop()
 	watch.Wait()
 	a.end(nil, "the attendant ends")
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done(): // It was told to end.
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // watch ends the session of a loader that is not heard of any more.

@@ -11,13 +11,14 @@ import (
 )
 
 // crowded returns a queue in which calls of an owner have waited long, though others end all the
-// time, each of its own: more come than are answered.
-func crowded(t *testing.T, owner string) *timing.Queue {
+// time, each of its own: more come than are answered. relieve ends those that wait.
+func crowded(t *testing.T, owner string) (q *timing.Queue, relieve func()) {
 	t.Helper()
 	now := time.Second
-	q := timing.NewQueue(func() time.Duration { return now })
-	for range 4 * timing.FewCalls {
-		require.True(t, q.Enter(new(timing.Waiter), owner))
+	q = timing.NewQueue(func() time.Duration { return now })
+	waiting := make([]timing.Waiter, 4*timing.FewCalls)
+	for i := range waiting {
+		require.True(t, q.Enter(&waiting[i], owner))
 	}
 	for range 100 {
 		var one timing.Waiter
@@ -26,7 +27,11 @@ func crowded(t *testing.T, owner string) *timing.Queue {
 		q.Leave(&one)
 	}
 	require.True(t, q.Overloaded())
-	return q
+	return q, func() {
+		for i := range waiting {
+			q.Leave(&waiting[i])
+		}
+	}
 }
 
 // A node to which more calls come than it answers refuses those of whoever sends the most, before
@@ -51,7 +56,8 @@ func TestExcessIsToldEarly(t *testing.T) {
 	}
 	one := `{"token":"` + token + `","amount":1}`
 
-	n.api.Calls = &timing.Calls{Single: crowded(t, key), Bulk: timing.NewQueue(nil)}
+	single, _ := crowded(t, key)
+	n.api.Calls = &timing.Calls{Single: single, Bulk: timing.NewQueue(nil)}
 	_, before := n.api.Calls.Single.Oldest()
 	screen("/v1/screen", one, true)
 	screen("/v1/screen/batch", batch, false)
@@ -60,7 +66,9 @@ func TestExcessIsToldEarly(t *testing.T) {
 	_, after := n.api.Calls.Single.Oldest()
 	require.Equal(t, before, after)
 
-	n.api.Calls = &timing.Calls{Single: crowded(t, "another owner"), Bulk: crowded(t, key)}
+	single, _ = crowded(t, "another owner")
+	bulk, relieve := crowded(t, key)
+	n.api.Calls = &timing.Calls{Single: single, Bulk: bulk}
 	screen("/v1/screen", one, false)
 	screen("/v1/screen/batch", batch, true)
 	s := openLines(t, serveStreams(t, n, false), "screener", nil)
@@ -69,11 +77,11 @@ func TestExcessIsToldEarly(t *testing.T) {
 	line := s.next()
 	require.Equal(t, "overloaded", string(line.GetStringBytes("code")), line.String())
 	require.GreaterOrEqual(t, time.Since(began), time.Second, "a stream's part waits first: its caller is to slow down")
-	n.api.Calls.Bulk = timing.NewQueue(nil)
+	relieve()
 	s.send(one + "\n")
 	require.Equal(t, "PROCEED", string(s.next().GetStringBytes("verdict")))
 	require.NoError(t, s.body.Close())
 	_, end := s.rest()
 	require.NotNil(t, end)
-	require.Eventually(t, func() bool { _, left := n.api.Calls.Bulk.Oldest(); return left == 0 && n.api.Running() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { _, left := bulk.Oldest(); return left == 0 && n.api.Running() == 0 }, time.Minute, time.Millisecond)
 }

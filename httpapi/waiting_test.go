@@ -15,7 +15,7 @@ import (
 func crowded(t *testing.T, owner string) (q *timing.Queue, relieve func()) {
 	t.Helper()
 	now := time.Second
-	q = timing.NewQueue(func() time.Duration { return now })
+	q = timing.NewQueue(func() time.Duration { return now }, nil)
 	waiting := make([]timing.Waiter, 4*timing.FewCalls)
 	for i := range waiting {
 		require.True(t, q.Enter(&waiting[i], owner))
@@ -57,7 +57,7 @@ func TestExcessIsToldEarly(t *testing.T) {
 	one := `{"token":"` + token + `","amount":1}`
 
 	single, _ := crowded(t, key)
-	n.api.Calls = &timing.Calls{Single: single, Bulk: timing.NewQueue(nil)}
+	n.api.Calls = &timing.Calls{Single: single, Bulk: timing.NewQueue(nil, nil)}
 	_, before := n.api.Calls.Single.Oldest()
 	screen("/v1/screen", one, true)
 	screen("/v1/screen/batch", batch, false)

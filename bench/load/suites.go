@@ -29,7 +29,7 @@ var suites = []suite{
 	{name: "stream", about: "16 streams with 64 payments under way in each, against batches and single calls", run: runStream},
 	{name: "flood", about: "2,048 callers at once; one key's screening while another key, another tenant's names, or one address floods", run: runFlood},
 	{name: "overload", about: "open loop at 120 % of saturation: what is admitted, and how fast the rest is refused", run: runOverload},
-	{name: "cpu", about: "CPU a verdict: saturated, at 1,000/s and 100/s, and nodes that do nothing, 20 seconds (only when named)", spawned: true, apart: true, run: runCPU},
+	{name: "cpu", about: "CPU a verdict: saturated, at 60 % of that, at 1,000/s and 100/s, and nodes that do nothing, half a minute (only when named)", spawned: true, apart: true, run: runCPU},
 	{name: "spec", about: "all states of a small model of limits, keys, fence, forwarding, holds and time, in process (only when named)", apart: true, run: runSpec},
 	{name: "keys", about: "a day of Idempotency-Keys at 20,000 calls a second of log time, in process, 32 GB of disk (only when named)", apart: true, run: runKeys},
 	{name: "soak", about: "open loop at 60 % of saturation, lists activated, snapshots written, the past screened and judged again meanwhile (only when named)", spawned: true, apart: true, run: runSoak},
@@ -44,6 +44,7 @@ const (
 	manyCallers  = 256
 	quickCallers = 16 // Callers in the brief form.
 	recordBytes  = 450
+	steadyLoad   = -1 // In place of a rate: the part of saturation at which a soak runs.
 	profileSpan  = 5 * time.Second
 )
 
@@ -194,8 +195,8 @@ func runCluster(ctx context.Context, b *bench) error {
 	return b.profile(ctx, t)
 }
 
-// runCPU is the part of the cluster suite that tells two builds apart, in one round of 20
-// seconds. Run both builds in turns.
+// runCPU is the part of the cluster suite that tells two builds apart, in one round of half
+// a minute. Run both builds in turns.
 func runCPU(ctx context.Context, b *bench) error {
 	t, err := b.shared(ctx)
 	if err != nil {
@@ -205,13 +206,18 @@ func runCPU(ctx context.Context, b *bench) error {
 	if _, err := b.echoRound(ctx, b.callers(), b.span(2*time.Second), t.crew.payments(b.options.Workload)); err != nil {
 		return err
 	}
-	for _, rate := range []int{0, 1000, 100} {
+	saturation := 0.0
+	for _, rate := range []int{0, steadyLoad, 1000, 100} {
 		t.calm(ctx) // Wait for the sealing that the load before left: this load must not pay for it.
+		key := fmt.Sprintf("cpu.at%d", rate)
+		if rate == steadyLoad {
+			rate, key = max(int(saturation*soakShare), 1), "cpu.steady"
+		}
 		m, err := t.drive(ctx, t.screening(fmt.Sprintf("%d/s", rate), t.homes, b.callers(), rate, b.span(span)))
 		if err != nil {
 			return err
 		}
-		key := fmt.Sprintf("cpu.at%d", rate)
+		saturation = max(saturation, m.perSecond())
 		m.noteUse(b, key, len(t.homes))
 		b.set(key+".rate", "/s", more, m.perSecond(), m.rates())
 		b.set(key+".p50", "ms", less, m.quantile(50), m.quantiles(50))
@@ -326,6 +332,17 @@ func (b *bench) profile(ctx context.Context, t *target) error {
 		}
 	}
 	return t.profiled(ctx, "idle", func() error { return nil })
+}
+
+// whileProfiled does something, and meanwhile takes a profile of every node if profiles are wanted.
+func (b *bench) whileProfiled(ctx context.Context, t *target, name string, do func() error) error {
+	if b.options.Profiles == "" || t.group == nil {
+		return do()
+	}
+	if err := os.MkdirAll(b.options.Profiles, 0o700); err != nil {
+		return err
+	}
+	return t.profiled(ctx, name, do)
 }
 
 // profiled takes a profile of every node while something runs.

@@ -28,7 +28,11 @@ func runOverload(ctx context.Context, b *bench) error {
 	rate := max(int(peak.perSecond()*overloadShare), 1)
 	l := t.screening(fmt.Sprintf("overload, %d/s", rate), t.homes, overloadLinks*b.callers(), rate, b.span(15*time.Second))
 	l.watched = true
-	o, err := t.drive(ctx, l)
+	var o *measured
+	err = b.whileProfiled(ctx, t, "overload", func() (err error) {
+		o, err = t.drive(ctx, l)
+		return err
+	})
 	if err != nil {
 		return err
 	}

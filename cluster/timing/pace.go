@@ -68,8 +68,11 @@ type Calls struct {
 	Bulk   *Queue // Batches and parts of streams, which have many payments each.
 }
 
-// NewCalls returns empty queues.
-func NewCalls() *Calls { return &Calls{Single: NewQueue(nil), Bulk: NewQueue(nil)} }
+// NewCalls returns empty queues. before says how long a call waits before it can enter one; nil: it
+// does not.
+func NewCalls(before func() time.Duration) *Calls {
+	return &Calls{Single: NewQueue(nil, before), Bulk: NewQueue(nil, before)}
+}
 
 // MakeWay waits while calls wait longer than in calm, but at most MakeWayMax.
 func (c *Calls) MakeWay() {

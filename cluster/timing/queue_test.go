@@ -15,6 +15,7 @@ type server struct {
 	queue         *Queue
 	now           time.Duration
 	service, disk time.Duration
+	before        time.Duration                // How long a call is said to wait before it can enter.
 	stopped       func(now time.Duration) bool // Reports a pause, as of an election.
 
 	waiting []*sent
@@ -30,7 +31,7 @@ type sent struct {
 
 func newServer(service, disk time.Duration) *server {
 	s := &server{now: time.Minute, service: service, disk: disk, stopped: func(time.Duration) bool { return false }, took: map[string][]time.Duration{}, refused: map[string]int{}}
-	s.queue = NewQueue(func() time.Duration { return s.now })
+	s.queue = NewQueue(func() time.Duration { return s.now }, func() time.Duration { return s.before })
 	return s
 }
 
@@ -82,6 +83,9 @@ func TestExcessIsRefusedEarly(t *testing.T) {
 	require.GreaterOrEqual(t, answered, 97_000, "of 100,000 that could be answered")
 	require.Less(t, p99(s.took["flood"]), 2*WaitMax)
 	require.NotZero(t, s.refused["flood"])
+	clear(s.took)
+	s.run(5*time.Second, map[string]time.Duration{"flood": 83 * time.Microsecond})
+	require.LessOrEqual(t, p99(s.took["flood"]), WaitMax+10*time.Millisecond, "while it lasts, as many are let in as are answered in time")
 	s.refused["flood"] = 0
 	s.run(time.Second, nil)
 	s.run(10*time.Second, map[string]time.Duration{"flood": 112 * time.Microsecond}) // Nine tenths.
@@ -92,6 +96,7 @@ func TestExcessIsRefusedEarly(t *testing.T) {
 func TestSlowDiskIsNoOverload(t *testing.T) {
 	for _, disk := range []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond} {
 		s := newServer(100*time.Microsecond, disk)
+		s.run(10*disk, map[string]time.Duration{"calm": 2 * disk}) // One after the other: what they take is the calm.
 		s.run(10*time.Second, map[string]time.Duration{"calm": 500 * time.Microsecond})
 		require.Zero(t, s.refused["calm"], disk)
 		require.LessOrEqual(t, s.queue.Late(), time.Duration(0), disk)
@@ -123,11 +128,42 @@ func TestOnlyWhoSendsMostIsRefused(t *testing.T) {
 func TestOneSlowCallIsNoOverload(t *testing.T) {
 	s := newServer(100*time.Microsecond, 20*time.Millisecond)
 	require.True(t, s.queue.Enter(new(Waiter), "slow"))
-	s.run(5*time.Second, map[string]time.Duration{"calm": 200 * time.Microsecond})
+	s.run(5*time.Second, map[string]time.Duration{"calm": 125 * time.Microsecond})
 	require.Empty(t, s.refused)
 	age, waiting := s.queue.Oldest()
 	require.GreaterOrEqual(t, age, 5*time.Second-time.Millisecond)
 	require.Greater(t, waiting, FewCalls, "so that nobody is spared for being few")
+}
+
+// What a call waits before it can enter counts as what it waits in the queue.
+func TestWaitBeforeTheQueueCounts(t *testing.T) {
+	s := newServer(100*time.Microsecond, 20*time.Millisecond)
+	s.run(time.Second, map[string]time.Duration{"calm": 50 * time.Millisecond})
+	load := map[string]time.Duration{"flood": 125 * time.Microsecond} // 160 at a time.
+	s.run(2*time.Second, load)
+	require.Empty(t, s.refused)
+	require.Zero(t, s.queue.Late())
+	s.before = 2 * WaitMax
+	s.run(2*time.Second, load)
+	require.NotZero(t, s.refused["flood"])
+	require.NotEmpty(t, s.waiting, "a few are let in all the same")
+	require.GreaterOrEqual(t, s.queue.Late(), WaitMax)
+
+	few := newServer(100*time.Microsecond, 2*time.Millisecond)
+	few.before = 2 * WaitMax // A machine that is slow for reasons of its own.
+	few.run(2*time.Second, map[string]time.Duration{"calm": 5 * time.Millisecond})
+	require.Empty(t, few.refused)
+}
+
+// A limit ends with what made it necessary: a burst is served again.
+func TestLimitEnds(t *testing.T) {
+	s := newServer(100*time.Microsecond, 2*time.Millisecond)
+	s.run(5*time.Second, map[string]time.Duration{"flood": 50 * time.Microsecond})
+	require.NotZero(t, s.refused["flood"])
+	s.run(2*time.Second, map[string]time.Duration{"calm": 5 * time.Millisecond})
+	clear(s.refused)
+	s.run(30*time.Millisecond, map[string]time.Duration{"flood": 75 * time.Microsecond}) // 400 at once.
+	require.Empty(t, s.refused)
 }
 
 // A burst that the node answers in time is not refused.
@@ -151,13 +187,13 @@ func TestWorkMakesWay(t *testing.T) {
 	require.Greater(t, s.queue.Late(), LateFor)
 
 	synctest.Test(t, func(t *testing.T) { // Its time stands still but for sleeps.
-		calls := &Calls{Single: s.queue, Bulk: NewQueue(nil)}
+		calls := &Calls{Single: s.queue, Bulk: NewQueue(nil, nil)}
 		began := time.Now()
 		calls.MakeWay()
 		require.Equal(t, MakeWayMax, time.Since(began))
 		began = time.Now()
 		(*Calls)(nil).MakeWay()
-		NewCalls().MakeWay()
+		NewCalls(nil).MakeWay()
 		require.Zero(t, time.Since(began))
 	})
 }

@@ -58,17 +58,18 @@ func (s *server) openNode() error {
 	if err != nil {
 		return err
 	}
-	firstKey, err := secretOf("RAILGUARD_BOOTSTRAP_KEY")
+	firstKey, err := bootstrapKey()
 	if err != nil {
 		return err
 	}
-	if firstKey != "" && len(firstKey) < bootstrapKeyMin {
-		return usageError("RAILGUARD_BOOTSTRAP_KEY: at least %d characters (e.g. rg_live_ and random ones)", bootstrapKeyMin)
+	probe, err := timing.NewProbe()
+	if err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
 	}
 	config := cluster.Config{
 		ID: f.id, DataDir: f.data, ListenCluster: f.cluster, Advertise: f.advertise, APIAddr: f.http,
 		Join: f.join, BootstrapExpect: f.bootstrapExpect, Secret: secret, SecretsAlso: also, Certificates: f.nodeCert, AdmitAll: f.dev, Insecure: f.insecure,
-		Version: version, Logger: s.log.Logger, Recorder: s.record, Sever: s.callers.sever, Calls: timing.NewCalls(), DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
+		Version: version, Logger: s.log.Logger, Recorder: s.record, Sever: s.callers.sever, Calls: timing.NewCalls(probe.Wait), DeadAfter: deadAfter(f.deadAfter), LeapMax: leapMax(f.leapMax), SilentAfter: f.silentAfter,
 	}
 	if f.bootstrapExpect > 0 {
 		if err := f.namesItself(); err != nil {
@@ -110,6 +111,15 @@ func (s *server) openNode() error {
 		return errors.Join(err, s.node.Close())
 	}
 	return s.openFront(secrets)
+}
+
+// bootstrapKey returns the first key of a new cluster; "": one is made up.
+func bootstrapKey() (string, error) {
+	key, err := secretOf("RAILGUARD_BOOTSTRAP_KEY")
+	if err == nil && key != "" && len(key) < bootstrapKeyMin {
+		err = usageError("RAILGUARD_BOOTSTRAP_KEY: at least %d characters (e.g. rg_live_ and random ones)", bootstrapKeyMin)
+	}
+	return key, err
 }
 
 // openCopies makes the runner of the cluster's own backups.

@@ -96,7 +96,7 @@ func New(deps Deps) *Border {
 	b.Duplexes = lanes.NewLane(duplexPlaces, laneWaitingMax, DuplexesOfOneKey)
 	b.Watchers = lanes.NewLane(watchPlaces, laneWaitingMax, WatchesOfOneKey)
 	if b.Calls = deps.Calls; b.Calls == nil {
-		b.Calls = timing.NewCalls()
+		b.Calls = timing.NewCalls(nil)
 	}
 	b.Scans.Pace = timing.NewPace(runtime.GOMAXPROCS(0), timing.Slice, deps.Published.Applied, b.Calls)
 	b.Addresses = lanes.NewAddresses(keylessRate, BurstFactor*keylessRate, addressesKnown)

@@ -69,7 +69,7 @@ or a statement does not hold, 2 wrong flags.`,
 	flags.DurationVar(&f.options.Soak, "soak", 10*time.Minute, "how long the soak lasts")
 	flags.StringVar(&f.out, "out", "", "file to keep the report in, as JSON")
 	flags.StringVar(&f.html, "html", "", "file to draw the report into, with latency curves, and soak and overload second by second")
-	flags.StringVar(&f.options.Profiles, "profiles", "", "folder for CPU profiles of every node: saturated, at 1,000 and 100 a second, idle; of light, for execution traces of the seconds with a slow call")
+	flags.StringVar(&f.options.Profiles, "profiles", "", "folder for CPU profiles of every node: saturated, at 1,000 and 100 a second, idle, overloaded; of light, for execution traces of the seconds with a slow call")
 	flags.BoolVar(&f.options.Brief, "brief", false, "seconds instead of minutes: shows that the program works, the figures mean nothing and no target is judged")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	flags.StringVarP(&f.output, "output", "o", "table", "table or json")

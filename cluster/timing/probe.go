@@ -17,12 +17,12 @@ const (
 // concurrent use; the zero value, and nil, measure nothing.
 type Probe struct {
 	writer *os.File
+	now    func() time.Duration // It does not jump.
 
 	mu   sync.Mutex
 	sent time.Duration // When the probe under way was sent; 0: none is.
 	came time.Duration // When the last one came back,
 	took time.Duration // and how long it took.
-	now  func() time.Duration
 }
 
 // NewProbe returns a probe that runs as long as the process does.
@@ -31,8 +31,8 @@ func NewProbe() (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	p := &Probe{writer: writer, now: func() time.Duration { return time.Since(began) + time.Hour }}
+	began := time.Now().Add(-time.Hour) // So that the first probe is sent long after 0.
+	p := &Probe{writer: writer, now: func() time.Duration { return time.Since(began) }}
 	go p.receive(reader)
 	return p, nil
 }
@@ -67,8 +67,9 @@ func (p *Probe) Wait() time.Duration {
 	case p.sent != 0:
 		return max(wait, now-p.sent)
 	case now-p.came >= probeEvery:
-		p.sent = now
-		p.writer.Write([]byte{0})
+		if _, err := p.writer.Write([]byte{0}); err == nil {
+			p.sent = now
+		}
 	}
 	return wait
 }

@@ -22,15 +22,19 @@ func TestProbeMeetsABusyProcessor(t *testing.T) {
 	require.Eventually(t, func() bool { return p.Wait() < 5*time.Millisecond }, 10*time.Second, 10*time.Millisecond)
 }
 
-// What was measured long ago says nothing of now.
-func TestProbeForgets(t *testing.T) {
+// A probe that is under way has taken at least as long as it is under way, and what was measured
+// long ago says nothing of now.
+func TestProbeTellsWhatIsKnown(t *testing.T) {
 	p, err := NewProbe()
 	require.NoError(t, err)
 	now := 5 * time.Hour
 	p.now = func() time.Duration { return now }
 	p.came, p.took = now-time.Millisecond, 50*time.Millisecond
 	require.Equal(t, 50*time.Millisecond, p.Wait())
+	p.sent = now - 80*time.Millisecond
+	require.Equal(t, 80*time.Millisecond, p.Wait(), "one that is under way")
+	p.sent = 0
 	now += probeValid
-	require.Zero(t, p.Wait())
+	require.Zero(t, p.Wait(), "too long ago")
 	require.Zero(t, (*Probe)(nil).Wait())
 }

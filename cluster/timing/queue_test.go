@@ -162,7 +162,7 @@ func TestLimitEnds(t *testing.T) {
 	require.NotZero(t, s.refused["flood"])
 	s.run(2*time.Second, map[string]time.Duration{"calm": 5 * time.Millisecond})
 	clear(s.refused)
-	s.run(30*time.Millisecond, map[string]time.Duration{"flood": 75 * time.Microsecond}) // 400 at once.
+	s.run(30*time.Millisecond, map[string]time.Duration{"flood": 50 * time.Microsecond}) // 600 at once.
 	require.Empty(t, s.refused)
 }
 

@@ -75,8 +75,7 @@ func (s *server) openNode() error {
 		if err := f.namesItself(); err != nil {
 			return err
 		}
-		config.Genesis, err = genesisOf(f, secrets, firstKey)
-		if err != nil {
+		if config.Genesis, err = genesisOf(f, secrets, firstKey); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 const (
 	// FewCalls under way at once are never refused.
-	FewCalls = 128
+	FewCalls = 192
 	// WaitMax is how much longer than in calm a call may wait before the node is overloaded.
 	WaitMax = 60 * time.Millisecond
 
@@ -19,7 +19,7 @@ const (
 	calmMax     = time.Second            // A calm is not longer: a call may have waited for an election.
 	rateSpan    = 100 * time.Millisecond // Over so long the node counts how many calls come and end.
 	usualShare  = 4                      // By this part of the difference a span moves the usual rate.
-	lateSpans   = 5                      // After so many late spans, less those that were not, the calls under way are limited.
+	lateSpans   = 10                     // After so many late spans, less those that were not, the calls under way are limited.
 	stillFor    = 30 * time.Millisecond  // After so long without an answer it may be a pause, and nobody is refused.
 	pauseBegins = 100 * time.Millisecond // After so long it is one, as an election: those who waited are served first,
 	steadyFor   = 300 * time.Millisecond // and for so long after it nobody is refused.
@@ -169,9 +169,9 @@ func (q *Queue) turnSpan(now time.Duration) {
 	q.span, q.came, q.ended, q.refused = now, 0, 0, 0
 }
 
-// isLate reports whether the oldest call has waited longer than one may. Called with mu held.
+// isLate reports whether the oldest of some calls has waited longer than one may. Called with mu held.
 func (q *Queue) isLate(now time.Duration) bool {
-	return q.first != nil && q.before()+now-q.first.began > WaitMax+2*q.calm
+	return q.count >= calmCalls && q.before()+now-q.first.began > WaitMax+2*q.calm
 }
 
 // isOverloaded reports whether more calls come than the node answers: the oldest has waited too
@@ -180,10 +180,13 @@ func (q *Queue) isLate(now time.Duration) bool {
 // calls may be under way as the node answers in time: without such a limit, all that come while
 // the oldest is still young wait behind one another. Called with mu held.
 func (q *Queue) isOverloaded(now time.Duration) bool {
+	if q.count < calmCalls {
+		return false // What waits before is not asked for: that costs a few microseconds.
+	}
 	count := float64(q.count) + q.comes*q.before().Seconds() // Those that wait to enter are under way.
 	most := (WaitMax + 2*q.calm).Seconds()
 	switch {
-	case count < FewCalls || q.count < calmCalls:
+	case count < FewCalls:
 		return false
 	case q.limited:
 		return count > q.usual*most

@@ -126,7 +126,8 @@ func TestOnlyWhoSendsMostIsRefused(t *testing.T) {
 
 // One call that waits long by itself is no overload, and nor are many that are soon answered.
 func TestOneSlowCallIsNoOverload(t *testing.T) {
-	s := newServer(100*time.Microsecond, 20*time.Millisecond)
+	s := newServer(100*time.Microsecond, 40*time.Millisecond)
+	s.run(time.Second, map[string]time.Duration{"calm": 100 * time.Millisecond})
 	require.True(t, s.queue.Enter(new(Waiter), "slow"))
 	s.run(5*time.Second, map[string]time.Duration{"calm": 125 * time.Microsecond})
 	require.Empty(t, s.refused)
@@ -137,13 +138,13 @@ func TestOneSlowCallIsNoOverload(t *testing.T) {
 
 // What a call waits before it can enter counts as what it waits in the queue.
 func TestWaitBeforeTheQueueCounts(t *testing.T) {
-	s := newServer(100*time.Microsecond, 20*time.Millisecond)
+	s := newServer(100*time.Microsecond, 30*time.Millisecond)
 	s.run(time.Second, map[string]time.Duration{"calm": 50 * time.Millisecond})
-	load := map[string]time.Duration{"flood": 125 * time.Microsecond} // 160 at a time.
+	load := map[string]time.Duration{"flood": 125 * time.Microsecond} // 240 at a time.
 	s.run(2*time.Second, load)
 	require.Empty(t, s.refused)
 	require.Zero(t, s.queue.Late())
-	s.before = 2 * WaitMax
+	s.before = 4 * WaitMax
 	s.run(2*time.Second, load)
 	require.NotZero(t, s.refused["flood"])
 	require.NotEmpty(t, s.waiting, "a few are let in all the same")

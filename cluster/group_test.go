@@ -381,9 +381,9 @@ func TestTransferLeader(t *testing.T) {
 		// Between two terms there is no leader to ask, and on a busy machine that takes long.
 		require.Eventually(t, func() bool {
 			err := follower.TransferLeader(t.Context(), follower.NodeID())
-			require.True(t, err == nil || errors.Is(err, wire.ErrNoLeader), "%v", err)
+			require.True(t, err == nil || errors.Is(err, wire.ErrNoLeader) || strings.Contains(err.Error(), "leadership transfer timeout"), "%v", err)
 			return err == nil
-		}, 10*time.Second, 20*time.Millisecond)
+		}, 30*time.Second, 20*time.Millisecond)
 		require.Eventually(t, func() bool { return follower.replica.opened.Load() != 0 }, 5*time.Second, 5*time.Millisecond)
 		propose(t, follower, wire.KindRegister, register("x"))
 	}

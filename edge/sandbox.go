@@ -67,8 +67,11 @@ func SandboxAsksOf(settings *fsm.Settings, name string) string {
 // SandboxRule returns the rule that the call asks for, 0 if it asks for none.
 func SandboxRule(j *Judge) engine.RuleID {
 	number, ok := strings.CutPrefix(SandboxAsks(j), "R")
+	if !ok {
+		return 0 // Before the number is read: an error about it would cost an allocation.
+	}
 	n, err := strconv.ParseUint(number, 10, 8)
-	if !ok || err != nil || j.Terms.Settings.Rules().Rule(engine.RuleID(n)) == nil {
+	if err != nil || j.Terms.Settings.Rules().Rule(engine.RuleID(n)) == nil {
 		return 0
 	}
 	return engine.RuleID(n)

@@ -50,10 +50,10 @@ func screen(c *border.Request) (border.Answer, error) {
 	}
 	began := time.Now()
 	result, err := c.Propose(border.Proposal{Kind: wire.KindScreen, Record: c.Judge.ScreenUnreviewed})
-	if found := (*edge.ReviewFound)(nil); errors.As(err, &found) {
-		return answerReview(c, found)
-	}
 	if err != nil {
+		if found := (*edge.ReviewFound)(nil); errors.As(err, &found) {
+			return answerReview(c, found)
+		}
 		return border.Answer{}, err
 	}
 	if err := fault.strike(result.Code == wire.Replayed); err != nil {
@@ -236,6 +236,9 @@ func strictOf(c *border.Request) (bool, error) {
 // give 422.
 func readMembers(judge *edge.Judge) error {
 	err := judge.Read()
+	if err == nil {
+		return nil
+	}
 	var invalid *strictjson.InvalidBody
 	if errors.As(err, &invalid) {
 		return border.BadFields(http.StatusBadRequest, invalid)

@@ -1,3 +1,5 @@
+//go:build !race
+
 package httpapi
 
 import (
@@ -23,6 +25,8 @@ func leastAllocations(do func()) float64 {
 	return least
 }
 
+// The race detector allocates by itself, so this is not in its builds.
+//
 // What a verdict allocates has a budget, and a call that is refused has a smaller one. Whoever needs
 // more writes it here.
 func TestVerdictKeepsItsBudget(t *testing.T) {

@@ -197,9 +197,12 @@ func TestStreamsKeepTheLimit(t *testing.T) {
 					}
 					_ = s.body.Close()
 				}()
-				answers, _ := s.rest()
+				answers, end := s.rest()
 				left = nil
 				mutex.Lock()
+				if string(end.GetStringBytes("code")) == "complete" && len(answers) != len(sent) {
+					verdicts["missing"]++
+				}
 				for line, i := range sent {
 					answer := answers[line+1]
 					if status := answer.GetInt("status"); answer == nil || status == 429 || status == 503 {
